@@ -68,12 +68,16 @@ void disguise_words_ready(struct disguise_words *d)
 {
 	memset(d->upper, 0, sizeof(d->upper));
 	d->nswapped = 0;
+	for (size_t i = 0, end; i < d->ntargets; i = end) { // those of the same 4 GiB at once
+		for (end = i + 1;
+		     end < d->ntargets && d->targets[end].hi >> HALF == d->targets[i].hi >> HALF;)
+			end++;
+		mark_sums(d, (struct span){d->targets[i].lo, d->targets[end - 1].hi});
+	}
 	for (size_t i = 0; i < d->ntargets; i++) {
 		for (unsigned form = DISGUISE_NONE + 1; form < DISGUISE_WORDS; form++)
 			if (form != DISGUISE_SWAPPED)
 				mark_form(d, form, d->targets[i]);
-		if (!i || d->targets[i].hi >> HALF != d->targets[i - 1].hi >> HALF)
-			mark_sums(d, d->targets[i]);
 		for (uint64_t u = d->targets[i].lo >> HALF; u <= (d->targets[i].hi - 1) >> HALF; u++)
 			note_swapped(d, (uint16_t)u);
 	}

@@ -311,13 +311,20 @@ static bool is_chance(const struct pass *p, const struct disguised_hit *h)
 	       p->forms.values.forms[DISGUISE_SELF].hits[HANDLES_TARGET] < 2;
 }
 
+// What stands in a file that is mapped to be read holds nothing that the program has counted.
+static bool is_constant(const struct pass *p, uint64_t at)
+{
+	const struct maps_line *m = memory_map(p->d->s->memory, at);
+	return m && *m->path == '/' && m->perms[1] != 'w' && m->perms[3] == 'p';
+}
+
 static void on_value(struct pass *p, uint64_t at, uint32_t number, struct handles_value *v, bool inside)
 {
 	uint64_t address = handle_forms_address(&p->forms, v);
 	if (v->form == DISGUISE_SELF && !is_distance(at, number, address))
 		return;
-	if (v->form >= DISGUISES && bases_is_libc(p->d->s->memory, at))
-		return; // what it counts is its own
+	if (v->form >= DISGUISES && (is_constant(p, at) || bases_is_libc(p->d->s->memory, at)))
+		return; // what the C library counts is its own
 	if ((v->form == DISGUISE_TEXT && !is_text(p, at, address)) ||
 	    (v->form == DISGUISE_RIGHT_MORE && !is_shifted(p, at, address)))
 		return;

@@ -12,7 +12,7 @@
 enum { SHIFTS = 5, SAMPLE = 8, DECOYS = 1 << 16, DECOYS_MOST = 1024, DECOYS_LEAST = 16, TRIED_MOST = 4096 };
 enum { LEAST_ODD = 64 }; // of a number that tells anything in a small memory
 static const unsigned shifts[SHIFTS] = {0, 3, 4, 6, 12};
-static const double CHANCE = 0.02; // that a base which is not in use finds so many
+static const double CHANCE = 0.005; // that a base which is not in use finds so many
 
 // One that was found.
 struct distance {
