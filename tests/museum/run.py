@@ -80,8 +80,8 @@ NOTHING = re.compile(r"no finding of CTP\d{3}(; \S+:\d+ is not in the text repor
 
 
 def lacked_time(exhibit, outcome, text, seen):
-    """Did it fail, with evidence that says that there was no time to look? Or was nothing found, as where the last look
-    met a thread awake, whose registers then lead to whatever they hold? Of a false PROVEN neither is an excuse."""
+    """Did it fail, with evidence that says that there was no time to look? Or was nothing found, as happens beside busy
+    processes where a program's timer ticks? Of a false PROVEN neither is an excuse."""
     return outcome == "FAIL" and seen and (no_time(text) or NOTHING.match(text)) and not exhibits.false_proven(exhibit, seen)
 
 

@@ -129,6 +129,15 @@ static void test_own_stack(void **state)
 		c.regs[CTP_REG_SP] = row[i].sp;
 		assert_int_equal(verdict(), row[i].verdict);
 	}
+	c.regs[CTP_REG_SP] = 0x1800;
+	c.lo = c.hi; // its lower end is not known
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	m.ext.gaps = CTP_GAP_ATTACHED;
+	c.source = CTP_SOURCE_SEARCH;
+	without(PROOF_P0, HOLDS_OPEN);
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	c.regs[CTP_REG_SP] = 0x2008;
+	assert_true(verdict() < VERDICT_LIKELY);
 }
 
 // The program began to end at this time.

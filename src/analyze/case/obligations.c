@@ -49,6 +49,15 @@ static bool was_lost(const struct suspect *s)
 	return before && (seen(s, PROOF_P6A) == HOLDS_TRUE || seen(s, PROOF_P6B) == HOLDS_TRUE);
 }
 
+// Of a stack whose lower end is not known, both bounds are the upper one: then only the search of an attach,
+// which has followed its frames, tells that it stands there.
+static bool is_elsewhere(const struct ctp_state *c)
+{
+	uint64_t sp = c->regs[CTP_REG_SP];
+	bool followed = c->lo == c->hi && c->source == CTP_SOURCE_SEARCH;
+	return sp > c->hi || (sp < c->lo && !followed);
+}
+
 void obligations_suspended(struct obligations *o, const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;
@@ -57,8 +66,7 @@ void obligations_suspended(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P1, HOLDS_FALSE, "it is not suspended");
 	else if (!c->runs)
 		say(o, PROOF_P1, HOLDS_FALSE, "it never ran");
-	else if (c->lo && c->lo != c->hi && c->regs[CTP_REG_SP] &&
-		 (c->regs[CTP_REG_SP] < c->lo || c->regs[CTP_REG_SP] > c->hi))
+	else if (c->lo && c->regs[CTP_REG_SP] && is_elsewhere(c))
 		say(o, PROOF_P1, HOLDS_OPEN,
 		    "it left from another stack than its own, in a way that was not seen");
 	else if (s->world->counts.reused)
