@@ -21,6 +21,8 @@ museum: build ## the museum at length: every exhibit, every condition, many time
 	/usr/bin/python3 tests/museum/run.py --build=$(BUILD) --long $(ONLY)
 kills: build ## SIGKILL at random instants, 1000 rounds; ONLY=number repeats one, SEED=word chooses others
 	/usr/bin/python3 tests/e2e/kills.py --build=$(BUILD) $(if $(SEED),--seed=$(SEED)) $(if $(ONLY),--only=$(ONLY))
+attaches: build ## attaches and detaches, 1000 rounds on one busy program; SEED=word repeats a run
+	/usr/bin/python3 tests/e2e/attaches.py --build=$(BUILD) $(if $(SEED),--seed=$(SEED)) -v
 asan: ## unit tests with AddressSanitizer and UBSan
 	BUILD=$(BUILD) scripts/unit asan
 fuzz: ## every reader at length on broken input, with sanitizers; MINUTES=10 for each, ONLY=name for one
@@ -41,4 +43,4 @@ install: build ## install; DESTDIR is honoured
 dist: build ## a source archive of the last commit
 	meson dist -C $(BUILD) --no-tests
 
-.PHONY: help build demo test unit e2e museum kills asan fuzz tsan mutants bench bench-hooks lint install dist
+.PHONY: help build demo test unit e2e museum kills attaches asan fuzz tsan mutants bench bench-hooks lint install dist

@@ -12,6 +12,8 @@
 
 #include <ctp/event.h>
 
+#include "ticks.h"
+
 CTP_EVENT(bench, pair, (long, n), (int, thread));
 
 enum { BURST = 256 };
@@ -58,45 +60,16 @@ static void *work(void *arg)
 	return NULL;
 }
 
-#if defined(__x86_64__)
-static unsigned long ticks(void)
+static void signal_them(long n)
 {
-	unsigned low, high;
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	return (unsigned long)high << 32 | low;
-}
-#else
-static unsigned long ticks(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return (unsigned long)t.tv_nsec;
-}
-#endif
-
-static void cost(long n)
-{
-	struct worker w = {0};
-	double least[2] = {1, 1};
-	volatile unsigned long sink;
-	for (int turn = 0; turn < 50; turn++) {
-		double begin = now_s(CLOCK_THREAD_CPUTIME_ID);
-		signal_some(&w, n);
-		double middle = now_s(CLOCK_THREAD_CPUTIME_ID);
-		for (long i = 0; i < n; i++)
-			sink = ticks();
-		double end = now_s(CLOCK_THREAD_CPUTIME_ID);
-		least[0] = middle - begin < least[0] ? middle - begin : least[0];
-		least[1] = end - middle < least[1] ? end - middle : least[1];
-	}
-	(void)sink;
-	printf("%.3f %.3f\n", least[0] / (double)n * 1e9, least[1] / (double)n * 1e9);
+	static struct worker w;
+	signal_some(&w, n);
 }
 
 int main(int argc, char **argv)
 {
 	if (argc > 2 && !strcmp(argv[1], "cost")) {
-		cost(atol(argv[2]));
+		print_cost(signal_them, atol(argv[2]));
 		return 0;
 	}
 	long n = argc > 1 ? atol(argv[1]) : 1;

@@ -53,35 +53,58 @@ def machine():
            f"Linux {platform.release()}"
 
 
+def commit():
+    here = pathlib.Path(__file__).parent
+    found = said("git", "rev-parse", "--short", "HEAD", cwd=here)
+    changed = said("git", "status", "--porcelain", "--untracked-files=no", "--", "../src", cwd=here)
+    return found and f"{found}{' with changes' if changed else ''}"
+
+
 def versions(stand):
     compiler = re.search(r"\d+\.\d+[.\d]*", said("cc", "--version"))
-    here = pathlib.Path(__file__).parent
-    commit = said("git", "rev-parse", "--short", "HEAD", cwd=here)
-    changed = said("git", "status", "--porcelain", "--untracked-files=no", "--", "../src", cwd=here)
-    found = [said(stand.run_tool, "--version") + (f" ({commit}{' with changes' if changed else ''})" if commit else ""),
-             f"glibc {platform.libc_ver()[1]}", f"gcc {compiler[0]}" if compiler else ""]
+    found = [f"glibc {platform.libc_ver()[1]}", f"gcc {compiler[0]}" if compiler else ""]
     boost = peers.boost_version()
     return ", ".join(x for x in [*found, f"Boost {boost}" if boost else "", *peers.versions()] if x)
 
 
-def text(stand, sections, plots, load):
-    """`sections`: [(title, rows)]; `load`: of the machine when we began."""
-    busy = "" if load < 0.5 else " The machine was not idle: read the ratios, and the spread."
-    quick = " (--quick: short runs, few rounds)" if stand.quick else ""
-    lines = [BEGIN, "", f"Written by `make bench` on {datetime.date.today()}{quick}.",
-             f"Machine: {machine()}; load {load:.1f} when it began.{busy}", f"Versions: {versions(stand)}.", "",
+def measured(stand, load, quick):
+    """The line of a section."""
+    when = f"{datetime.date.today()}, {said(stand.run_tool, '--version')} ({commit()})" if commit() else f"{datetime.date.today()}"
+    return f"({when}, load {load:.1f} when it began{', short runs' if quick else ''}.)"
+
+
+def sections_of(old):
+    """{title: its lines}, of a page that was written before."""
+    if BEGIN not in old or END not in old:
+        return {}
+    parts = re.split(r"^### (.*)\n", old[old.index(BEGIN) + len(BEGIN):old.index(END)], flags=re.M)
+    return {title: re.sub(r"\n*(!\[.*\]\(.*\)\n*)*\Z", "", body).strip("\n") for title, body in zip(parts[1::2], parts[2::2])}
+
+
+def text(stand, old, order, new):
+    """`order`: all titles; `new`: {title: (rows, load when it began)}. A section that was not measured now stays as it was."""
+    lines = [BEGIN, "", f"Written by `make bench`. Machine of the last run: {machine()}.",
+             textwrap.fill(f"Versions: {versions(stand)}.", COLUMNS), "",
              "A figure is the median of runs that were set side by side, in brackets the least and the most. `+` is what is",
              "added to the same program without it, in the same round; `x` the ratio. A goal is met, or not, by the middle",
-             "half of the rounds, and unclear where they are on both sides. What stands as *not measured* says why.", ""]
-    for title, rows in sections:
-        lines += [f"### {title}", "", table(rows), ""]
-    lines += [f"![{title}]({name})" for name, title in plots] + [""] * bool(plots)
-    return "\n".join(lines + [END])
+             "half of the rounds, and unclear where they are on both sides. What stands as *not measured* says why.",
+             "Where the machine was not idle, read the ratios, and the spread.", ""]
+    kept = sections_of(old)
+    for title in order:
+        if title in new:
+            rows, load = new[title]
+            lines += [f"### {title}", "", measured(stand, load, stand.quick), "", table(rows), ""]
+        elif title in kept:
+            lines += [f"### {title}", "", kept[title], ""]
+    return lines
 
 
-def put(path, new):
-    """Between the marks of the file; it gets a section of its own if it has no marks yet."""
+def put(path, lines, plots):
+    """Between the marks of the file; it gets a section of its own if it has no marks yet. `plots`: [(file, title)]; those of before
+    stay where none is new."""
     old = path.read_text() if path.exists() else "# Performance\n"
+    shown = dict(re.findall(r"^!\[(.*)\]\((.*)\)$", old, flags=re.M)) | {title: name for name, title in plots}
+    new = "\n".join(lines + [f"![{title}]({name})" for title, name in shown.items()] + [""] * bool(shown) + [END])
     if BEGIN in old and END in old:
         old = old[:old.index(BEGIN)] + new + old[old.index(END) + len(END):]
     else:

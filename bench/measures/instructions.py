@@ -6,7 +6,7 @@ import re
 from figures import Missing, Row, coroutines, missing
 from stand import WAYS, tool
 
-GOAL = 80
+GOAL = 130
 SHORT, LONG = 20000, 60000
 
 

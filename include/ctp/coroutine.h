@@ -4,15 +4,15 @@
 // made by code that no library can stand before. (C++20: ctp/coroutine.hpp does all of this.)
 //
 //	#include <ctp/coroutine.h>
-//	struct task { ctp_coroutine ctp; ... };            zeroed
+//	struct task { ctp_coroutine ctp; ... };                 zeroed
 //	ctp_coroutine_created(&t->ctp, t->stack, bytes, t->function);
-//	ctp_coroutine_resumed(&t->ctp);                      it is about to run, or runs, on this thread
-//	ctp_coroutine_suspended(&t->ctp, CTP_REASON_READ, fd); it is about to leave; fd: what it waits for, or
-//-1 	ctp_coroutine_ended(&t->ctp);                        it runs, and never will again
-//	ctp_coroutine_destroyed(&t->ctp);                    it is thrown away while it is suspended
+//	ctp_coroutine_resumed(&t->ctp);                         it is about to run, or runs, here
+//	ctp_coroutine_suspended(&t->ctp, CTP_REASON_READ, fd);  it is about to leave; -1: for no descriptor
+//	ctp_coroutine_ended(&t->ctp);                           it runs, and never will again
+//	ctp_coroutine_destroyed(&t->ctp);                       it is thrown away while it is suspended
 //
 // Nothing is to be linked: a program that runs under ctp-run (or with libctp.so preloaded) finds the library
-// by a weak symbol, any other spends three instructions a call. Each of these may be called by any thread,
+// by a weak symbol, any other spends a few instructions a call. Each of these may be called by any thread,
 // also where another one was forgotten: the coroutine is resumed, or discovered, then. The coroutines stand
 // in reports, timelines, profiles and ctp-ps as all others do, and all rules apply to them.
 //

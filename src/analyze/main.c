@@ -220,7 +220,7 @@ static int analyze_trace(void)
 	struct world w;
 	struct world_watch watch = {progress_report, &progress};
 	progress_begin(&progress);
-	int e = world_open_watched(&w, path, WAIT_MS, &watch, &error);
+	int e = world_open(&w, path, WAIT_MS, &watch, &error);
 	progress_clear(&progress);
 	if (e) {
 		if (e == -ENODATA && !strcmp(settings.format->name, "text") && !settings.output)
@@ -270,7 +270,7 @@ static int open_trace(struct world *w, const char *path, struct world_watch *wat
 {
 	struct world_error error;
 	progress_begin(&progress);
-	int e = world_open_watched(w, path, WAIT_MS, watch, &error);
+	int e = world_open(w, path, WAIT_MS, watch, &error);
 	progress_clear(&progress);
 	if (e)
 		fprintf(stderr, "ctp-analyze: %s: %s\n", path, error.text);

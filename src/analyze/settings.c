@@ -271,8 +271,8 @@ void settings_man(FILE *to)
 	      "and a folder that\n.BR ctp\\-ps (1)\n\\-\\-save wrote of a program started by ctp-run,\n"
 	      "hold the tables. Of these, all coroutines are listed: first the running ones, then those\n"
 	      "that wait, the longest first. Then come the findings of the rules that tables alone can decide.\n"
-	      "What it saved of any other program has no tables: what nothing in its memory leads to is told,\n"
-	      "as by \\fBctp\\-ps \\-\\-lost\\fR.\n"
+	      "What it saved of any other program has no tables: then the coroutines are listed that nothing in\n"
+	      "its memory leads to, as by \\fBctp\\-ps \\-\\-lost\\fR.\n"
 	      "If reading takes longer than a second and standard error is a terminal, a progress bar is\n"
 	      "shown there.\n"
 	      ".SH OPTIONS\n",

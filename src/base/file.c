@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,56 +45,6 @@ int file_open_folder(int folder, const char *name, int how)
 	bool link = e == ENOTDIR && how & O_NOFOLLOW && !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
 		    S_ISLNK(st.st_mode);
 	return link ? -ELOOP : -e;
-}
-
-// Opens the folder that the path's last part is in; *last becomes that part.
-static int go_down(int folder, const char *path, char last[NAME_MAX + 1])
-{
-	int at = -1;
-	for (;;) {
-		size_t n = strcspn(path, "/");
-		if (!n || n > NAME_MAX || (n <= 2 && !strncmp(path, "..", n))) {
-			if (at >= 0)
-				close(at);
-			return n > NAME_MAX ? -ENAMETOOLONG : -EINVAL;
-		}
-		memcpy(last, path, n);
-		last[n] = 0;
-		path += n;
-		if (!*path)
-			break;
-		path++;
-		int next = file_open_folder(at >= 0 ? at : folder, last, O_NOFOLLOW);
-		if (at >= 0)
-			close(at);
-		if (next < 0)
-			return next;
-		at = next;
-	}
-	if (at < 0)
-		at = fcntl(folder, F_DUPFD_CLOEXEC, 3);
-	return at < 0 ? -errno : at;
-}
-
-static int open_below(int folder, const char *path, int (*open_one)(int, const char *, int))
-{
-	char last[NAME_MAX + 1];
-	int at = go_down(folder, path, last);
-	if (at < 0)
-		return at;
-	int fd = open_one(at, last, O_NOFOLLOW);
-	close(at);
-	return fd;
-}
-
-int file_open_below(int folder, const char *path)
-{
-	return open_below(folder, path, file_open);
-}
-
-int file_open_folder_below(int folder, const char *path)
-{
-	return open_below(folder, path, file_open_folder);
 }
 
 bool file_refused(int e)

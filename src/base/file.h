@@ -19,9 +19,6 @@ struct file_map {
 int file_open(int folder, const char *name, int how);
 // The same for a folder; O_NOFOLLOW as above. -ENOTDIR: it is none.
 int file_open_folder(int folder, const char *name, int how);
-// The same for a file or a folder below `folder`: no part of the path may be a link, or lead up.
-int file_open_below(int folder, const char *path);
-int file_open_folder_below(int folder, const char *path);
 // Opens what a user names as input, to be read from its beginning: a file, a pipe, a terminal, /dev/null.
 // NULL, and *e: -EISDIR; -EMEDIUMTYPE: a device that may have no end (/dev/zero); or -errno.
 FILE *file_open_input(const char *path, int *e);

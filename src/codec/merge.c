@@ -33,7 +33,6 @@ struct ctp_merge {
 	struct queue *queues;
 	uint32_t n_queues;
 	uint32_t round;
-	uint64_t late;
 	struct ctp_merge_entity *map; // open addressing, id 0 = free
 	size_t map_room, map_n;       // room: a power of two
 };
@@ -141,10 +140,8 @@ static void hand_on_switch(struct ctp_merge *m, struct ctp_merged *out)
 {
 	const struct ctp_event *r = &out->event;
 	int64_t from = ahead(m, r->a, r->a_n, r), to = ahead(m, r->b, r->b_n, r);
-	if (!r->a || !r->b || r->a == r->b || from < 1 || to < 1) {
-		m->late++;
-		return;
-	}
+	if (!r->a || !r->b || r->a == r->b || from < 1 || to < 1)
+		return; // it came late: a later record of the coroutine was handed on
 	entity(m, r->a);
 	out->to = entity(m, r->b);
 	out->from = map_find(m, r->a);
@@ -165,10 +162,8 @@ static void hand_on(struct ctp_merge *m, uint32_t queue)
 	struct ctp_merged out = {.event = it.e, .queue = queue, .tid = it.tid};
 	q->first++;
 	q->n--;
-	if (map_reserve(m) < 0) {
-		m->late++;
+	if (map_reserve(m) < 0)
 		return;
-	}
 	if (it.e.kind == CTP_EV_SWITCH) {
 		hand_on_switch(m, &out);
 		return;
@@ -333,9 +328,4 @@ uint32_t ctp_merge_run(struct ctp_merge *m)
 void ctp_merge_flush(struct ctp_merge *m)
 {
 	run(m, PASS_ALL);
-}
-
-uint64_t ctp_merge_late(const struct ctp_merge *m)
-{
-	return m->late;
 }

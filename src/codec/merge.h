@@ -70,7 +70,3 @@ void ctp_merge_each(struct ctp_merge *m, ctp_merge_each_sink *sink, void *arg);
 
 // Hands on everything that is left.
 void ctp_merge_flush(struct ctp_merge *m);
-
-// Records that came after a later one of the same coroutine had been handed
-// on, and were left out.
-uint64_t ctp_merge_late(const struct ctp_merge *m);

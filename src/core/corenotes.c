@@ -165,11 +165,3 @@ void corenotes_deinit(struct corenotes *n)
 	free(n->auxv);
 	*n = (struct corenotes){0};
 }
-
-uint64_t corenotes_aux(const struct corenotes *n, uint64_t type)
-{
-	for (size_t i = 0; i + 1 < n->nauxv; i += 2)
-		if (n->auxv[i] == type)
-			return n->auxv[i + 1];
-	return 0;
-}

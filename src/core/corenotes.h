@@ -39,5 +39,3 @@ struct corenotes {
 // Of an open core file; its own numbers are not believed. 0, -EPROTO if it is none, -ENOMEM.
 int corenotes_read(struct corenotes *n, int fd);
 void corenotes_deinit(struct corenotes *n);
-// The value of this type in the auxiliary vector; 0: there is none.
-uint64_t corenotes_aux(const struct corenotes *n, uint64_t type);

@@ -100,7 +100,7 @@ enum ctp_how {
 #define CTP_STATE_OF_LEAVE 0xffu
 #define CTP_STATE_SHARED_STACK 0x100u  // the stack is shared by copying: only `slot` identifies it
 #define CTP_STATE_PRIVATE 0x200u       // (guest-private stations only) region was full
-#define CTP_STATE_FOREIGN 0x400u       // met, not made: created by means that were not seen
+#define CTP_STATE_FOREIGN 0x400u       // its creation was not seen: found when it ran
 #define CTP_STATE_STACK_FREED 0x800u   // finished, and its stack has been released since
 #define CTP_STATE_POOLED 0x1000u       // `called` is a place where it waits for whatever comes
 #define CTP_STATE_SINCE_LATEST 0x2000u // `since` is the latest possible time: it was found suspended
@@ -166,7 +166,7 @@ struct ctp_state {
 	// lines 2 and 3
 	struct ctp_wait waits[CTP_WAITS];
 	// lines 4 to 6: written at creation (W: guest), except as noted
-	uint64_t lo, hi;             // the stack [lo, hi) as declared; 0, top for natives
+	uint64_t lo, hi;             // the stack [lo, hi); lo = hi: its end is not known; 0, top for natives
 	uint64_t entry;              // the function given to makecontext; thread start for natives
 	uint64_t created;            // time
 	uint64_t creator;            // id
@@ -223,7 +223,7 @@ enum ctp_fd_life { CTP_FD_UNKNOWN = 0, CTP_FD_OPEN = 1, CTP_FD_CLOSED = 2 };
 
 // Which call opened or ended a generation.
 enum ctp_fd_call {
-	CTP_CALL_NONE = 0, // met: it was there before us, or nobody saw it
+	CTP_CALL_NONE = 0, // found open: it was there before us, or no hook saw it
 	CTP_CALL_OPEN,
 	CTP_CALL_SOCKET,
 	CTP_CALL_SOCKETPAIR,
@@ -265,6 +265,7 @@ enum ctp_fd_call {
 	0x100u // it was in no set when somebody modified its registration (ENOENT), nor is since
 #define CTP_FD_TAUGHT \
 	0x200u // registered again with the same data, which leads nowhere: `leads` is whom its events resumed
+#define CTP_FD_DUPED 0x400u // it has, or had, another number, and is no connection: they share a herd
 
 // In last_in, last_out, closed_owner. An entity without an id: a thread that has never switched.
 #define CTP_FD_SEVERAL (1ULL << 63) // others did before
@@ -450,8 +451,8 @@ struct ctp_thread {
 	uint64_t reserved6[7];
 };
 #define CTP_THREADS_MAX 16384u // in any region; one has room for as many as its rings allow (region.c)
-// ctp_thread.near. A reader does not know who leaves next, or with what number: the next switch
-// says all. TWICE: and the one after it, too. W: also another thread that enters who runs here.
+// ctp_thread.near. A reader does not know which coroutine leaves next, or its count: the next switch is
+// written in full. TWICE: so is the one after it. W: also another thread, where it resumes what runs here.
 #define CTP_NEAR_UNSURE (1ULL << 62)
 #define CTP_NEAR_TWICE (1ULL << 63)
 
@@ -492,10 +493,10 @@ enum ctp_function_reason {
 	CTP_FUNCTION_WELL = 0,
 	CTP_FUNCTION_UNKNOWN = 1,    // its name is known, its code is not
 	CTP_FUNCTION_BREAKPOINT = 2, // somebody has put a breakpoint into it
-	CTP_FUNCTION_THREADS = 3,    // other threads were running already
-	CTP_FUNCTION_MEMORY = 4,     // /proc/self/mem could not be written
-	CTP_FUNCTION_PART = 5,       // half of a pair is missing
-	CTP_FUNCTION_ROOM = 6,       // there were too many
+	CTP_FUNCTION_THREADS = 3, // threads were running already, and a jump from it leads into other memory
+	CTP_FUNCTION_MEMORY = 4,  // /proc/self/mem could not be written
+	CTP_FUNCTION_PART = 5,    // half of a pair is missing
+	CTP_FUNCTION_ROOM = 6,    // there were too many
 };
 struct ctp_switch_function { // W: guest; `ready` last (release)
 	uint32_t ready;
@@ -519,6 +520,22 @@ struct ctp_birth {        // W: guest; `at` last (release)
 	uint32_t thread;  // slot
 };
 #define CTP_BIRTHS_MAX (1u << 21) // a power of two: a row for each 32 bytes of 64 MB
+
+// Frames that operator delete was called for while their coroutines were suspended, and not at their last
+// suspension, by their function and where they were created. Clang's code that deletes the frame of a
+// coroutine that has ended is counted, too: `pc` lies in its resume function then.
+struct ctp_destroyed {   // W: guest; `resume` last (release)
+	uint64_t resume; // the first two words of the frames; 0 = free, 1 = being written
+	uint64_t destroy;
+	uint64_t pc; // to which operator delete returned
+	uint64_t count;
+	uint64_t longest; // ticks from its birth to then, of the oldest
+	uint64_t first;   // time of the first one
+	uint32_t stack;   // stack id of their births
+	uint32_t by;      // stack id of what deleted the first one
+	uint64_t reserved;
+};
+#define CTP_DESTROYED_MAX 1024u
 
 // A name that the program gave to a coroutine: in the row of the coroutine's station, and its own
 // only while `id` is its own. Nobody touches names where the map has no bit: that memory is not there.

@@ -59,6 +59,9 @@ static inline int ctp_version_read(uint32_t version)
 // it back from who died, or took too long, before it had mapped it.
 enum { CTP_SPARES = 4 };
 
+// How long an end may take, from the signal that asks for it.
+#define CTP_END_NS 30000000000ULL
+
 struct ctp_ext {
 	// 0x40: layout. W: engine (or the guest that makes the region), before the start
 	uint64_t magic;
@@ -104,8 +107,8 @@ struct ctp_ext {
 	uint64_t attached;    // time
 	uint64_t attached_ns;
 	uint64_t exit_begun;      // time; 0 = not yet
-	uint64_t signal_taken;    // time of the first TERM, INT, HUP, QUIT that a handler took; 0
-	uint64_t listener_closed; // time of the last close of a listening fd; 0
+	uint64_t signal_taken;    // time of the first TERM that it took; 0
+	uint64_t listener_closed; // time of the first close of a listener since one began to listen; 0
 	uint32_t gaps;            // CTP_GAP_*
 	uint32_t exit_how;        // enum ctp_exit
 	// 0x180: counters that several threads raise. W: guest
@@ -165,5 +168,12 @@ struct ctp_ext {
 	uint32_t functions, frames, events; // rows used; of frames, births that found no free row. W: guest
 	uint32_t events_chosen; // ctp_event_choice.seq of the list by which events are on. W: guest
 	uint64_t crash_ours;    // bit N-1: signal N's handler is libctp's crash handler. W: guest
-	uint64_t reserved7[13];
+	uint64_t destroyed_off; // struct ctp_destroyed[destroyed_max]; 0 = no such table
+	uint32_t destroyed_max;
+	uint32_t destroyed; // that found no free row. W: guest
+	uint32_t born;      // 1: a birth was noted. W: guest
+	uint32_t reserved10;
+	// times of the first and the last HUP, INT or QUIT that it took: it ends, or goes on. W: guest
+	uint64_t asked_first, asked_last;
+	uint64_t reserved7[8];
 };

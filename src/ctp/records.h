@@ -34,11 +34,13 @@ struct ctp_incident { // W: guest, any thread; after READY only last, count and 
 // flags. CTP010, 011, 012: what the guest could see of the target, besides that it was entered
 #define CTP_LATE_NATIVE 0x1u  // it is a thread's own stack
 #define CTP_LATE_SHARED 0x2u  // stacks there are shared by copying
-#define CTP_LATE_FOREIGN 0x4u // it, or who entered it, was met, not made
+#define CTP_LATE_FOREIGN 0x4u // it, or the coroutine that entered it, was found: its creation was not seen
 #define CTP_LATE_PLACE 0x8u   // not where it last saved itself: told by its stack alone
 #define CTP_LATE_ANEW 0x10u   // its memory is another's since, or was given back
 #define CTP_LATE_GONE 0x20u   // 011: it left for good, and did not return; 012: nothing is mapped there
 #define CTP_LATE_NEVER 0x40u  // 012: it never ran
+// CTP019
+#define CTP_HELD_WAITS 0x1u // it was suspended for a descriptor, not to run another coroutine
 // CTP006, 024
 #define CTP_BAD_CLOSE 0x1u // 024: closed again
 #define CTP_BAD_IO 0x2u    // read or written

@@ -62,6 +62,8 @@ void ctp_region_layout(struct ctp_header *header, uint32_t stations, uint32_t ri
 	e->functions_off = part(&end, (uint64_t)e->functions_max * sizeof(struct ctp_switch_function));
 	e->frames_max = CTP_BIRTHS_MAX;
 	e->frames_off = part(&end, (uint64_t)e->frames_max * sizeof(struct ctp_birth));
+	e->destroyed_max = CTP_DESTROYED_MAX;
+	e->destroyed_off = part(&end, (uint64_t)e->destroyed_max * sizeof(struct ctp_destroyed));
 	e->events_max = CTP_EVENTS_MAX;
 	e->events_off = part(&end, sizeof(struct ctp_event_choice) +
 					   (uint64_t)e->events_max * sizeof(struct ctp_event_row));
@@ -79,6 +81,43 @@ static bool fits(uint64_t bytes, uint64_t off, uint64_t n, uint64_t each)
 	return off % 64 == 0 && off >= CTP_HEADER_BYTES && off <= bytes && n * each <= bytes - off;
 }
 
+// Does all that the extension names lie inside the region, as large as it may be?
+static bool laid_out(const struct ctp_ext *e, uint64_t bytes)
+{
+	return e->bytes >= (e->version < CTP_EXT_VERSION ? CTP_EXT_BYTES_READ : sizeof(*e)) &&
+	       e->region_bytes <= bytes && e->ring_bytes >= PAGE && !(e->ring_bytes & (e->ring_bytes - 1)) &&
+	       e->stations_max <= CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE &&
+	       fits(bytes, CTP_HEADER_BYTES, e->stations_max, CTP_STATION_BYTES) &&
+	       fits(bytes, e->states_off, e->stations_max, sizeof(struct ctp_state)) &&
+	       e->threads_max <= CTP_THREADS_MAX &&
+	       fits(bytes, e->threads_off, e->threads_max, sizeof(struct ctp_thread)) &&
+	       fits(bytes, e->fds_off, e->fds_max, sizeof(struct ctp_fd)) &&
+	       fits(bytes, e->cands_off, e->cands_max, sizeof(struct ctp_cand)) &&
+	       fits(bytes, e->modules_off, e->modules_max, sizeof(struct ctp_module)) &&
+	       fits(bytes, e->stack_index_off, e->stacks_max, sizeof(uint32_t)) &&
+	       fits(bytes, e->stack_words_off, e->stack_words_max, sizeof(uint64_t)) &&
+	       fits(bytes, e->incidents_off, e->incidents_max, sizeof(struct ctp_incident)) &&
+	       !(e->incidents_max & (e->incidents_max - 1)) &&
+	       fits(bytes, e->sites_off, e->stacks_max, sizeof(struct ctp_site)) &&
+	       (!e->names_off ||
+		fits(bytes, e->names_off, CTP_NAMES_MAP_BYTES / sizeof(struct ctp_name) + e->stations_max,
+		     sizeof(struct ctp_name))) &&
+	       (!e->functions_off ||
+		fits(bytes, e->functions_off, e->functions_max, sizeof(struct ctp_switch_function))) &&
+	       (!e->frames_off ||
+		(e->frames_max >= CTP_BIRTHS_GROUP && !(e->frames_max & (e->frames_max - 1)) &&
+		 fits(bytes, e->frames_off, e->frames_max, sizeof(struct ctp_birth)))) &&
+	       (!e->destroyed_off ||
+		fits(bytes, e->destroyed_off, e->destroyed_max, sizeof(struct ctp_destroyed))) &&
+	       (!e->events_off ||
+		fits(bytes, e->events_off,
+		     sizeof(struct ctp_event_choice) / sizeof(struct ctp_event_row) + e->events_max,
+		     sizeof(struct ctp_event_row))) &&
+	       fits(bytes, e->guest_off, e->guest_bytes, 1) &&
+	       fits(bytes, e->rings_off, e->threads_max, e->ring_bytes) &&
+	       e->chunks <= ctp_chunks_max((uint64_t)e->threads_max * e->ring_bytes);
+}
+
 static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t oldest)
 {
 	struct ctp_header *h = base;
@@ -87,36 +126,7 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 	const struct ctp_ext e = h->ext; // one copy: what is checked is what is used
 	if (e.magic == CTP_EXT_MAGIC && (e.version < oldest || e.version > CTP_EXT_VERSION))
 		return -EPROTONOSUPPORT;
-	if (e.magic != CTP_EXT_MAGIC ||
-	    e.bytes < (e.version < CTP_EXT_VERSION ? CTP_EXT_BYTES_READ : sizeof(e)) ||
-	    e.region_bytes > bytes || e.ring_bytes < PAGE || (e.ring_bytes & (e.ring_bytes - 1)) ||
-	    e.stations_max > CTP_STATIONS_LIMIT + CTP_STATIONS_NATIVE ||
-	    !fits(bytes, CTP_HEADER_BYTES, e.stations_max, CTP_STATION_BYTES) ||
-	    !fits(bytes, e.states_off, e.stations_max, sizeof(struct ctp_state)) ||
-	    e.threads_max > CTP_THREADS_MAX ||
-	    !fits(bytes, e.threads_off, e.threads_max, sizeof(struct ctp_thread)) ||
-	    !fits(bytes, e.fds_off, e.fds_max, sizeof(struct ctp_fd)) ||
-	    !fits(bytes, e.cands_off, e.cands_max, sizeof(struct ctp_cand)) ||
-	    !fits(bytes, e.modules_off, e.modules_max, sizeof(struct ctp_module)) ||
-	    !fits(bytes, e.stack_index_off, e.stacks_max, sizeof(uint32_t)) ||
-	    !fits(bytes, e.stack_words_off, e.stack_words_max, sizeof(uint64_t)) ||
-	    !fits(bytes, e.incidents_off, e.incidents_max, sizeof(struct ctp_incident)) ||
-	    (e.incidents_max & (e.incidents_max - 1)) ||
-	    !fits(bytes, e.sites_off, e.stacks_max, sizeof(struct ctp_site)) ||
-	    (e.names_off &&
-	     !fits(bytes, e.names_off, CTP_NAMES_MAP_BYTES / sizeof(struct ctp_name) + e.stations_max,
-		   sizeof(struct ctp_name))) ||
-	    (e.functions_off &&
-	     !fits(bytes, e.functions_off, e.functions_max, sizeof(struct ctp_switch_function))) ||
-	    (e.frames_off && (e.frames_max < CTP_BIRTHS_GROUP || (e.frames_max & (e.frames_max - 1)) ||
-			      !fits(bytes, e.frames_off, e.frames_max, sizeof(struct ctp_birth)))) ||
-	    (e.events_off &&
-	     !fits(bytes, e.events_off,
-		   sizeof(struct ctp_event_choice) / sizeof(struct ctp_event_row) + e.events_max,
-		   sizeof(struct ctp_event_row))) ||
-	    !fits(bytes, e.guest_off, e.guest_bytes, 1) ||
-	    !fits(bytes, e.rings_off, e.threads_max, e.ring_bytes) ||
-	    e.chunks > ctp_chunks_max((uint64_t)e.threads_max * e.ring_bytes))
+	if (e.magic != CTP_EXT_MAGIC || !laid_out(&e, bytes))
 		return -EPROTO;
 	unsigned char *b = base;
 	*r = (struct ctp_region){
@@ -143,6 +153,8 @@ static int open_from(struct ctp_region *r, void *base, uint64_t bytes, uint32_t 
 		.functions_max = e.functions_off ? e.functions_max : 0,
 		.births = e.frames_off ? (void *)(b + e.frames_off) : NULL,
 		.births_max = e.frames_off ? e.frames_max : 0,
+		.destroyed = e.destroyed_off ? (void *)(b + e.destroyed_off) : NULL,
+		.destroyed_max = e.destroyed_off ? e.destroyed_max : 0,
 		.incidents_max = e.incidents_max,
 		.rings = b + e.rings_off,
 		.guest = b + e.guest_off,

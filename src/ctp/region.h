@@ -29,6 +29,7 @@ struct ctp_region {
 	struct ctp_site *sites;
 	struct ctp_switch_function *functions; // NULL in a region that has none
 	struct ctp_birth *births;              // the same
+	struct ctp_destroyed *destroyed;       // the same
 	uint64_t *names_map;                   // NULL in a region that has no names
 	struct ctp_name *names;
 	struct ctp_event_choice *event_choice; // NULL in a region that has no events
@@ -38,7 +39,7 @@ struct ctp_region {
 	unsigned char *guest;
 	uint64_t guest_bytes;
 	uint32_t stations_max, threads_max, fds_max, cands_max, modules_max, stacks_max;
-	uint32_t stack_words_max, ring_bytes, incidents_max, functions_max, births_max;
+	uint32_t stack_words_max, ring_bytes, incidents_max, functions_max, births_max, destroyed_max;
 	uint64_t ring_capacity;  // slots
 	uint32_t chunks;         // --flight; else 0
 	struct ctp_there *there; // what of it is memory, for whoever must not make more of it (there.h);

@@ -26,6 +26,7 @@ struct ctp_seed_coroutine {
 	uint64_t lo, hi;   // its stack as declared; lo = hi: its lower end is not known
 	uint64_t entry;    // its first function; 0: not known
 	uint64_t function; // of assembly code, by which it switches; 0: by ucontext or setjmp
+	uint64_t block;    // of assembly code: the word that holds the saved stack pointer; 0: not known
 	uint64_t regs[CTP_REGS];
 	uint32_t life;          // CTP_SUSPENDED, CTP_CREATED
 	uint32_t words, nwords; // its return addresses, innermost first

@@ -123,14 +123,17 @@ static inline void ctp_signal_fence(void)
 }
 
 // An entry of a cache, by its key; 1: being written. Partner: each other. take: to fill it
-// in, then store the key; still: after a copy, whether it is whole.
-static inline bool ctp_key_take(uint64_t *key)
+// in, then store the key, _from: if it is `was` still; still: after a copy, whether it is whole.
+static inline bool ctp_key_take_from(uint64_t *key, uint64_t was)
 {
-	uint64_t was = ctp_load64(key);
 	if (was == 1 || !ctp_cas64(key, was, 1))
 		return false;
 	atomic_thread_fence(memory_order_release);
 	return true;
+}
+static inline bool ctp_key_take(uint64_t *key)
+{
+	return ctp_key_take_from(key, ctp_load64(key));
 }
 static inline bool ctp_key_still(const uint64_t *key, uint64_t is)
 {
@@ -138,14 +141,13 @@ static inline bool ctp_key_still(const uint64_t *key, uint64_t is)
 	return ctp_load64(key) == is;
 }
 
-// Writer. Partner: ctp_seq_read_begin/retry in whoever reads. Returns what
-// ctp_seq_end_at may be given. (| 1: a writer that was jumped out of left it odd.)
-static inline uint32_t ctp_seq_begin(uint32_t *seq)
+// Writer. Partner: ctp_seq_read_begin/retry in whoever reads. (| 1: a writer that was jumped out of left it
+// odd.)
+static inline void ctp_seq_begin(uint32_t *seq)
 {
 	uint32_t v = atomic_load_explicit(CTP_A32(seq), memory_order_relaxed) | 1;
 	atomic_store_explicit(CTP_A32(seq), v, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	return v;
 }
 // The same for one writer of several: only if it still is `from`, which is even.
 static inline bool ctp_seq_take(uint32_t *seq, uint32_t from)
@@ -154,10 +156,6 @@ static inline bool ctp_seq_take(uint32_t *seq, uint32_t from)
 		return false;
 	atomic_thread_fence(memory_order_release);
 	return true;
-}
-static inline void ctp_seq_end_at(uint32_t *seq, uint32_t begun)
-{
-	atomic_store_explicit(CTP_A32(seq), begun + 1, memory_order_release);
 }
 static inline void ctp_seq_end(uint32_t *seq)
 {
@@ -317,6 +315,27 @@ static inline void ctp_state_end_change(struct ctp_state *s, enum ctp_life life)
 	    (v & CTP_TURN_WAITS);
 	atomic_store_explicit(CTP_A64(&s->turn), v, memory_order_release);
 }
+// The same in two steps, for a writer that knows the word as it is: `seen`, even. next: that word after a
+// change. (The low byte is seq and nwaits: while it is written, nobody asks what it was.)
+static inline __attribute__((always_inline)) void ctp_state_begin_known(struct ctp_state *s)
+{
+	atomic_store_explicit((_Atomic(uint8_t) *)&s->turn, 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+}
+static inline __attribute__((always_inline)) void ctp_state_end_known(struct ctp_state *s, uint64_t next)
+{
+	atomic_store_explicit(CTP_A64(&s->turn), next, memory_order_release);
+}
+static inline uint64_t ctp_turn_next(uint64_t seen, enum ctp_life life, unsigned nwaits)
+{
+	return (seen | 0xffff) + 1 + ((uint64_t)life << CTP_TURN_LIFE | nwaits * (CTP_TURN_SEQ + 1));
+}
+// Does it live so, with so many waits, and does nobody write it? (It may have been written since its last
+// change.)
+static inline bool ctp_turn_is(uint64_t seen, enum ctp_life life, unsigned nwaits)
+{
+	return (uint16_t)seen == ((uint64_t)life << CTP_TURN_LIFE | nwaits * (CTP_TURN_SEQ + 1));
+}
 static inline uint64_t ctp_state_seen(const struct ctp_state *s)
 {
 	return ctp_load64(&s->turn);
@@ -344,4 +363,10 @@ static inline bool ctp_state_read(const struct ctp_state *s, struct ctp_state *o
 			return true;
 	}
 	return false;
+}
+
+// Has its exit begun, or did it take a signal by which it may end?
+static inline bool ctp_told_to_end(const struct ctp_ext *e)
+{
+	return ctp_load64(&e->exit_begun) || ctp_load64(&e->signal_taken) || ctp_load64(&e->asked_last);
 }

@@ -52,13 +52,14 @@ static inline bool ctp_in_pool(const struct ctp_state *c)
 	return (c->flags & CTP_STATE_POOLED) && c->stack && c->called == c->stack;
 }
 
-// F is edge-triggered, an event of it resumed C, and C alone has read some of it, but not until EAGAIN.
-// Wherever it stands, it may wait for the next edge: or for something else, if it will find the rest by
-// itself.
+// F is edge-triggered, an event of it resumed C, or came together with others' while its registration leads
+// to C, and C alone has read some of it, but not until EAGAIN. Wherever it stands, it may wait for the next
+// edge: or for something else, if it will find the rest by itself.
 static inline bool ctp_stopped_short(const struct ctp_fd *f, const struct ctp_state *c)
 {
 	const uint32_t in = EPOLLIN | EPOLLET;
-	return (f->reg_events & in) == in && f->learned == c->id && f->last_in == c->id && !c->tried &&
+	uint64_t whose = f->learned ? f->learned : f->event_time ? f->leads & CTP_ID_MASK : 0;
+	return (f->reg_events & in) == in && whose == c->id && f->last_in == c->id && !c->tried &&
 	       !c->nwaits && f->event_time < c->since && !ctp_in_pool(c);
 }
 
@@ -67,12 +68,12 @@ static inline bool ctp_stopped_short(const struct ctp_fd *f, const struct ctp_st
 static inline bool ctp_was_served(const struct ctp_fd *f, const struct ctp_state *c)
 {
 	bool set = f->kind == CTP_FD_TIMERFD ||
-		   f->kind == CTP_FD_EVENTFD; // written by who wakes, not by who waits
+		   f->kind == CTP_FD_EVENTFD; // the waker writes these, not the waiter
 	return (f->last_in || (f->last_out && !set)) && f->reg_time < c->since;
 }
 
-// Events of it are mostly for somebody else than who goes on after one: a new connection's coroutine, which
-// may come out of a pool, or whoever the loop was woken for.
+// The coroutine that runs after one of its events is mostly not the one that waited for it: a listener's
+// event is for a new connection's coroutine, which may come out of a pool; an eventfd wakes the loop for any.
 static inline bool ctp_wakes_others(const struct ctp_fd *f)
 {
 	return (f->flags & CTP_FD_LISTENS) || f->kind == CTP_FD_EVENTFD || f->kind == CTP_FD_TIMERFD ||
@@ -156,6 +157,31 @@ static inline bool ctp_event_noted(const struct ctp_fd *f, const struct ctp_stat
 {
 	return wait && (wait->how & CTP_WAIT_REGISTERED) && f->event_time && f->event_time >= f->reg_time &&
 	       f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id;
+}
+
+// C has set the timer F: the last time, or as who made it.
+static inline bool ctp_timer_set_by(const struct ctp_fd *f, uint64_t c)
+{
+	return ((f->flags & CTP_FD_OWN_SET) && f->opener == c) || (f->last_out & ~CTP_FD_SEVERAL) == c;
+}
+
+// So it has, and did so for itself: a timer that others set too, and that has expired, may be one that they
+// share.
+static inline bool ctp_timer_own(const struct ctp_fd *f, uint64_t c)
+{
+	return ctp_timer_set_by(f, c) && !((f->last_out & CTP_FD_SEVERAL) && f->last_in);
+}
+
+// Was the timer F never set since it was made?
+static inline bool ctp_timer_never_set(const struct ctp_fd *f)
+{
+	return f->opened_how == CTP_CALL_TIMERFD && !f->last_out && !f->last_in;
+}
+
+// Is the timer F one that others made and set, last at least, for C? They may do so again.
+static inline bool ctp_timer_of_others(const struct ctp_fd *f, uint64_t c)
+{
+	return f->opener != c && !ctp_timer_set_by(f, c) && !ctp_timer_never_set(f);
 }
 
 // C suspended for F, as far as can be known. noted: ctp_event_noted, and nothing shows that F's registration

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/outfile.h"
 #include "ctp/words.h"
 #include "engine/preflight.h"
@@ -28,6 +29,7 @@
 #include "engine/run/run.h"
 #include "engine/run/serve.h"
 #include "engine/session/session.h"
+#include "engine/session/turn.h"
 #include "engine/target/signals.h"
 #include "engine/start/sock.h"
 
@@ -67,7 +69,7 @@ static int plan_preload(struct job *j)
 			"/proc is not mounted, and ctp-run shares memory with the program through it; mount it");
 		return -ENOENT;
 	}
-	if (launch_library(j->library, sizeof(j->library)) < 0) {
+	if (beside_library("libctp.so", "preload", j->library, sizeof(j->library)) < 0) {
 		log_line(LOG_FAIL,
 			 "libctp.so is not where it was installed, nor beside ctp-run; reinstall, or use "
 			 "--no-preload");
@@ -150,6 +152,23 @@ static void raise_files(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
+static int open_metrics(struct job *j)
+{
+	const struct options *o = &j->options;
+	struct recorder *recorder = &j->session.recorder;
+	char why[256];
+	if (!o->metrics)
+		return 0;
+	if (metrics_open(&j->session.metrics, o->metrics, &recorder->clock, o->flight_bytes, why,
+			 sizeof(why))) {
+		log_line(LOG_FAIL, "--metrics=%s: %s; the program was not started", o->metrics, why);
+		return STATUS_OWN;
+	}
+	recorder->seen = metrics_seen(j->session.metrics);
+	recorder->seen_arg = metrics_seen_arg(j->session.metrics);
+	return 0;
+}
+
 // Everything up to the running program. 0, or the status to exit with.
 static int start(struct job *j)
 {
@@ -162,17 +181,8 @@ static int start(struct job *j)
 	int r = session_region(&j->session, o, *j->preflight.libasan);
 	if (r < 0)
 		return say_region(j, r);
-	char why[256];
-	struct recorder *recorder = &j->session.recorder;
-	if (o->metrics && metrics_open(&j->session.metrics, o->metrics, &recorder->clock, o->flight_bytes,
-				       why, sizeof(why))) {
-		log_line(LOG_FAIL, "--metrics=%s: %s; the program was not started", o->metrics, why);
-		return STATUS_OWN;
-	}
-	if (j->session.metrics) {
-		recorder->seen = metrics_seen(j->session.metrics);
-		recorder->seen_arg = metrics_seen_arg(j->session.metrics);
-	}
+	if ((r = open_metrics(j)))
+		return r;
 	if ((r = sock_init(&j->sock, SOCK_STREAM, SLOT_SOCKET)) < 0)
 		log_line(LOG_MORE, "cannot make the socket for version-1 probes: %s", strerror(-r));
 	if ((!o->no_preload && plan_preload(j) < 0) || plan_env(j) < 0)
@@ -421,7 +431,7 @@ static int start_attached(struct job *j, struct attach *a, char **argv)
 	pid_t pid = (pid_t)j->options.pid;
 	char path[64];
 	int r;
-	if (launch_library(j->library, sizeof(j->library)) < 0)
+	if (beside_library("libctp.so", "preload", j->library, sizeof(j->library)) < 0)
 		return cannot_attach(
 			j, "libctp.so is not where it was installed, nor beside ctp-run; reinstall");
 	if (attach_check(a, pid, j->library) < 0)
@@ -450,11 +460,17 @@ static int start_attached(struct job *j, struct attach *a, char **argv)
 	return 0;
 }
 
+// Threads that wait for room in their rings (--overflow=block) would keep it from being unhooked.
+static void read_on(void *arg)
+{
+	turn_empty(arg);
+}
+
 static int run_on_attached(struct job *j, struct attach *a)
 {
 	struct run_end end = {0};
 	bool ended = run_attached(&j->session, j->options.timeout_s);
-	int r = ended ? 0 : attach_unhook(a);
+	int r = ended ? 0 : attach_unhook(a, read_on, &j->session);
 	finish_write(&j->session);
 	int found = check(j);
 	if (r < 0 && kill((pid_t)j->options.pid, 0) == 0)

@@ -136,11 +136,13 @@ size_t code_peek(const struct image *im, uint64_t addr, unsigned char *to, size_
 		displaced(im, instance, addr + pad, to + pad);
 		return n;
 	}
-	for (size_t i = 0; i <= 3; i += 3) { // under running threads: a jump to such code
+	static const size_t jumps[] = {0, 3}; // under running threads: to such code
+	for (size_t k = 0; k < sizeof(jumps) / sizeof(*jumps); k++) {
 		unsigned char stub[12];
+		size_t i = pad + jumps[k];
 		uint64_t at = addr + i + 5 + (uint64_t)(int64_t)number(to + i + 1);
 		if (to[i] == 0xe9 && image_read(im, at, stub, sizeof(stub)) &&
-		    leads_to_instance(stub, &instance) && displaced(im, instance, addr, to))
+		    leads_to_instance(stub, &instance) && displaced(im, instance, addr + pad, to + pad))
 			return n;
 	}
 	return n;

@@ -93,7 +93,8 @@ static bool may_be_switch(struct finder *f, uint64_t pc)
 	return !target || chain_jumps_on(&f->chain, code_through_stub(f->c->image, target));
 }
 
-// After setjmp has returned, its caller has called longjmp; nothing else may have run at that depth.
+// After setjmp has returned, its caller has called longjmp, or what calls it; nothing else may have run at
+// that depth.
 static bool left_from(const struct contexts *c, uint64_t pc, uint64_t top)
 {
 	uint64_t target;
@@ -128,6 +129,10 @@ static unsigned fresh(struct finder *f, struct shape *s, const uint64_t top[2])
 	default:
 		if (s->created)
 			return s->nholders ? CONTEXT_NEVER_RAN | CONTEXT_HELD : 0;
+		if (s->block && c->sites.engines[s->engine].recipe.returns)
+			return top[0] == pc || in_function_of(&c->objects, pc, top[0]) ?
+				       CONTEXT_BEHIND_SWITCH | (top[0] == pc ? CONTEXT_TOP_HOLDS : 0) :
+				       0;
 		if (s->block) // what is not on the stack may be stale
 			return top[0] == pc ? CONTEXT_BEHIND_SWITCH | CONTEXT_TOP_HOLDS : 0;
 		return s->nholders ? CONTEXT_BEHIND_SWITCH | CONTEXT_TOP_HOLDS | CONTEXT_HELD : 0;

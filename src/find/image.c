@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -102,6 +103,24 @@ static void read_thread(const struct image *im, int tid, struct image_thread *t)
 	t->regs[CTP_REG_PC] = pc;
 }
 
+// Most threads that are on a CPU sleep again soon. Of one that does not, nothing is known.
+static void await_sleep(struct image *im)
+{
+	enum { TRIES = 10, THREADS_MOST = 64, WAIT_NS = 300000 };
+	size_t n = 1;
+	for (int i = 0; n && i < TRIES; i++) {
+		n = 0;
+		for (size_t k = 0; k < im->nthreads; k++)
+			n += im->threads[k].on_cpu;
+		if (!n || n > THREADS_MOST)
+			return;
+		nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
+		for (size_t k = 0; k < im->nthreads; k++)
+			if (im->threads[k].on_cpu)
+				read_thread(im, im->threads[k].tid, &im->threads[k]);
+	}
+}
+
 int image_read_threads(struct image *im)
 {
 	char path[40];
@@ -123,6 +142,7 @@ int image_read_threads(struct image *im)
 			read_thread(im, atoi(x->d_name), &im->threads[im->nthreads++]);
 	}
 	closedir(d);
+	await_sleep(im);
 	return e;
 }
 
@@ -259,8 +279,10 @@ void image_take_regs(struct image_thread *t, const struct user_regs_struct *u)
 		[CTP_REG_S1] = u->r12, [CTP_REG_S2] = u->r13, [CTP_REG_S3] = u->r14, [CTP_REG_S4] = u->r15};
 	const uint64_t args[6] = {u->rdi, u->rsi, u->rdx, u->r10, u->r8, u->r9};
 	memcpy(t->regs, regs, sizeof(regs));
+	const uint64_t scratch[3] = {u->rax, u->rcx, u->r11};
 	memcpy(t->args, args, sizeof(args));
-	t->nr = (long)u->orig_rax;
+	memcpy(t->scratch, scratch, sizeof(scratch));
+	t->nr = (long)u->rax < 0 ? (long)u->orig_rax : -1; // else it has been woken: the call gives something
 	t->placed = t->whole = true;
 #endif
 }

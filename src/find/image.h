@@ -22,6 +22,7 @@ struct image_thread {
 	bool whole;              // so are all of regs
 	long nr;                 // the system call that it sleeps in; -1: none, or not known
 	uint64_t args[6];        // of that call
+	uint64_t scratch[3];     // other registers that may hold a pointer, of one that was stopped
 	uint64_t regs[CTP_REGS]; // by enum ctp_reg
 };
 

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/search.h"
 #include "find/registers.h"
@@ -20,7 +21,14 @@
 #include "search/mark/scan.h"
 #include "search/stacks/thread_stack.h"
 
-enum { HEADER = 16, EVENT_BYTES = 12, EVENTS_MOST = 1 << 20, DISGUISE = 17 };
+enum {
+	HEADER = 16,
+	EVENT_BYTES = 12,
+	EVENTS_MOST = 1 << 20,
+	DISGUISE = 17,
+	PAGE = 4096,
+	LOADER_MOST = 1 << 15
+};
 #define HEAP_MOST (4ULL << 30)
 
 struct block { // of malloc, in use or not
@@ -311,6 +319,8 @@ static void add_registers(struct marker *m)
 		for (int r = 0; r < 6; r++)
 			if (!in_epoll(t->nr) || r != 1)
 				lead(m, t->args[r]);
+		for (int r = 0; r < 3; r++)
+			lead(m, t->scratch[r]);
 	}
 }
 
@@ -318,7 +328,7 @@ static void add_registers(struct marker *m)
 // blocks end with the page.
 static struct span own_memory(const struct marker *m, const struct context *x)
 {
-	enum { NEAR = 65536, PAGE = 4096 };
+	enum { NEAR = 65536 };
 	struct span own = {x->lo, x->hi};
 	uint64_t block = x->shape.block;
 	const struct maps_line *map = image_map(m->c->image, x->lo), *other = image_map(m->c->image, block);
@@ -425,6 +435,33 @@ static int scan_roots(struct marker *m)
 	return e;
 }
 
+static bool is_stack_begin(const struct contexts *c, uint64_t addr)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].lo == addr)
+			return true;
+	return false;
+}
+
+// The loader keeps the address of the file of libraries' names that it has unmapped. A stack of the same size
+// may lie there now.
+static void skip_loaders(struct marker *m)
+{
+	const struct image *im = m->c->image;
+	for (size_t i = 0; i < im->nmaps; i++) {
+		const struct maps_line *l = &im->maps[i];
+		uint64_t words[LOADER_MOST / 8];
+		if (l->perms[1] != 'w' || strncmp(file_base(l->path), "ld-", 3))
+			continue;
+		size_t n = image_peek(im, l->lo, words,
+				      l->hi - l->lo < LOADER_MOST ? l->hi - l->lo : LOADER_MOST) /
+			   8;
+		for (size_t k = 0; k < n; k++)
+			if (words[k] && words[k] % PAGE == 0 && is_stack_begin(m->c, words[k]))
+				span_add(&m->skip, l->lo + 8 * k, l->lo + 8 * k + 8);
+	}
+}
+
 static int make_objects(struct marker *m)
 {
 	const struct malloc_heap_visitor v = {m, on_chunk, on_heap};
@@ -437,6 +474,7 @@ static int make_objects(struct marker *m)
 		m->blocks[i].idle |= scan_find(m->c->free.v, m->c->free.n, at) < m->c->free.n;
 	}
 	int e = make_stacks(m);
+	skip_loaders(m);
 	for (size_t i = 0; i < m->c->image->nskip; i++)
 		span_add(&m->skip, m->c->image->skip[i].lo, m->c->image->skip[i].hi);
 	m->skip.n = spans_tidy(m->skip.v, m->skip.n);

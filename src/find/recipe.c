@@ -285,17 +285,23 @@ static enum step step(struct machine *m, const unsigned char *p, const unsigned 
 	return (size_t)(end - from) < *length ? STEP_STRANGE : s;
 }
 
-static bool run(struct machine *m, const unsigned char *code, size_t bytes)
+// To the end of the function. False: it does what cannot be followed.
+static bool leave(struct machine *m, const unsigned char *code, size_t bytes)
 {
 	const unsigned char *p = code, *end = code + bytes;
 	for (int k = 0; k < INSTRUCTIONS_MOST; k++) {
 		size_t length = 0;
 		enum step s = step(m, p, end, &length);
 		if (s != STEP_ON)
-			return s == STEP_LEFT && m->switched && m->regs[SP].kind == OTHER;
+			return s == STEP_LEFT;
 		p += length;
 	}
 	return false;
+}
+
+static bool is_other(const struct machine *m)
+{
+	return m->switched && m->regs[SP].kind == OTHER;
 }
 
 // ----------------------------------------------------------------- what it left
@@ -347,7 +353,10 @@ bool recipe_learn(const unsigned char *code, size_t bytes, struct recipe *out)
 	int32_t sp;
 	for (int r = 0; r < REGS; r++)
 		m.regs[r] = (struct value){INITIAL, r, 0};
-	if (!run(&m, code, bytes < RECIPE_CODE_MOST ? bytes : RECIPE_CODE_MOST) || !kept_sp(&m, &sp, &block))
+	if (!leave(&m, code, bytes < RECIPE_CODE_MOST ? bytes : RECIPE_CODE_MOST) ||
+	    !kept_sp(&m, &sp, &block))
+		return false;
+	if (!is_other(&m) && (m.switched || m.regs[SP].kind != INITIAL || m.regs[SP].off || block.reg != DI))
 		return false;
 	for (int r = CTP_REG_FP; r < CTP_REGS; r++) {
 		got.regs[r] = find(&m, (struct value){INITIAL, numbers[r], 0}, sp, block);
@@ -355,9 +364,12 @@ bool recipe_learn(const unsigned char *code, size_t bytes, struct recipe *out)
 			return false;
 	}
 	got.regs[CTP_REG_PC] = find(&m, (struct value){RETURN, 0, 0}, sp, block);
+	if (!m.switched && got.regs[CTP_REG_PC].where != RECIPE_BLOCK)
+		return false;
 	if (got.regs[CTP_REG_PC].where == RECIPE_NOWHERE)
 		got.regs[CTP_REG_PC] = (struct recipe_place){RECIPE_STACK, -sp};
 	got.sp = 8 - sp;
+	got.returns = !m.switched;
 	*out = got;
 	return true;
 }
@@ -369,7 +381,7 @@ bool recipe_may_switch(const unsigned char *code, size_t bytes)
 	for (int r = 0; r < REGS; r++)
 		m.regs[r] = (struct value){INITIAL, r, 0};
 	return step(&m, code, code + bytes, &length) == STEP_ON && m.switched &&
-	       run(&m, code + length, bytes - length);
+	       leave(&m, code + length, bytes - length) && is_other(&m);
 }
 
 // Leaves by the other stack, or does what cannot be followed: then true where `may` is.

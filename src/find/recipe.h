@@ -24,12 +24,15 @@ struct recipe_place {
 struct recipe {
 	struct recipe_place regs[CTP_REGS]; // by enum ctp_reg; of CTP_REG_PC the return address
 	int32_t sp;                         // the caller's stack pointer after the call, from the saved one
+	bool returns;                       // it only saves, as setjmp does; another function restores
 };
 
 enum { RECIPE_CODE_MOST = 192 };
 
 // Simulates the code of a function from its first byte on. True: it saves all that a called function
-// must preserve, loads another stack pointer, and leaves through that stack.
+// must preserve, loads another stack pointer, and leaves through that stack; or it saves all that, its stack
+// pointer and its return address in the block that its first argument names, and returns: another function
+// restores it (State Threads).
 bool recipe_learn(const unsigned char *code, size_t bytes, struct recipe *out);
 // Does an instruction begin here that loads the stack pointer from elsewhere? What follows must not
 // be anything but restoring registers and leaving.

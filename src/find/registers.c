@@ -3,7 +3,8 @@
 // Of a thread that sleeps in a system call the kernel shows the stack pointer and the call's
 // arguments. A register that called functions preserve is known all the same where unwinding shows
 // that a callee has saved it (then it lies on the stack, which is searched), or that no frame of the
-// thread has used it. Else only a stop tells.
+// thread has used it, or that the one that did puts no pointer there, or overwrites it before it uses it
+// again. Else only a stop tells.
 #include "find/registers.h"
 
 #include <errno.h>
@@ -19,6 +20,9 @@
 #include <elf.h>
 
 #include "find/harmless.h"
+#include "find/height.h"
+#include "find/liveness.h"
+#include "find/pads.h"
 #include "search/stacks/thread_stack.h"
 #include "unwind/unwind.h"
 
@@ -35,39 +39,156 @@ static bool in_c_library(const struct contexts *c, uint64_t pc)
 			!strncmp(base, "/libpthread", 11));
 }
 
+// ------------------------------------------------------------------------ code
+
+enum { CODE_MOST = 1 << 16, TABLE_MOST = 1 << 14, PARTS_MOST = 16 };
+
+struct part { // of the functions of one frame
+	struct liveness_code code;
+	uint8_t *bytes;
+	uint64_t pads[PADS_MOST];
+};
+
+struct parts {
+	const struct contexts *c;
+	struct unwind *u;
+	struct part *v[PARTS_MOST];
+	size_t n;
+};
+
+static bool read_pads(const struct contexts *c, struct part *p, uint64_t table)
+{
+	uint8_t bytes[TABLE_MOST];
+	size_t n = table ? image_peek(c->image, table, bytes, sizeof(bytes)) : 0;
+	p->code.pads = p->pads;
+	return !table || pads_read(bytes, n, p->code.lo, p->pads, &p->code.npads);
+}
+
+static void free_part(struct part *p)
+{
+	if (p)
+		free(p->bytes);
+	free(p);
+}
+
+static struct part *read_part(const struct parts *all, uint64_t addr)
+{
+	struct unwind_function f;
+	if (!unwind_function(all->u, addr, &f) || addr < f.lo || addr >= f.hi || f.hi - f.lo > CODE_MOST)
+		return NULL;
+	struct part *p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->bytes = malloc(f.hi - f.lo);
+	p->code = (struct liveness_code){.lo = f.lo, .bytes = p->bytes, .n = f.hi - f.lo};
+	if (p->bytes && image_read(all->c->image, f.lo, p->bytes, p->code.n) &&
+	    read_pads(all->c, p, f.exceptions))
+		return p;
+	free_part(p);
+	return NULL;
+}
+
+static const struct liveness_code *part_at(void *ctx, uint64_t addr)
+{
+	struct parts *all = ctx;
+	for (size_t i = 0; i < all->n; i++)
+		if (addr - all->v[i]->code.lo < all->v[i]->code.n)
+			return &all->v[i]->code;
+	struct part *p = all->n < PARTS_MOST ? read_part(all, addr) : NULL;
+	if (p)
+		all->v[all->n++] = p;
+	return p ? &p->code : NULL;
+}
+
+static bool is_dead(const struct contexts *c, struct unwind *u, uint64_t pc, unsigned number)
+{
+	struct parts all = {.c = c, .u = u};
+	const struct liveness_reader reader = {&all, part_at};
+	bool is = liveness_is_dead(&reader, pc, number);
+	while (all.n)
+		free_part(all.v[--all.n]);
+	return is;
+}
+
+// The code of the function that this return address lies in, to be freed; NULL: not known.
+static uint8_t *code_of(const struct contexts *c, uint64_t pc, struct span *s)
+{
+	if (!objects_function(&c->objects, pc - 1, s) || s->hi - s->lo > CODE_MOST)
+		return NULL;
+	uint8_t *code = malloc(s->hi - s->lo + 1);
+	if (code && image_read(c->image, s->lo, code, s->hi - s->lo))
+		return code;
+	free(code);
+	return NULL;
+}
+
 // The function of this frame has the register for its own use: what can it put there? first: it is its
 // thread's first.
-static bool keeps_harmless(const struct contexts *c, uint64_t pc, int reg, bool first)
+static bool puts_harmless(const struct contexts *c, uint64_t pc, unsigned number, bool first)
 {
-	enum { CODE_MOST = 1 << 16 };
-	static const unsigned numbers[CTP_REGS] = {[CTP_REG_FP] = 5,  [CTP_REG_S0] = 3,  [CTP_REG_S1] = 12,
-						   [CTP_REG_S2] = 13, [CTP_REG_S3] = 14, [CTP_REG_S4] = 15};
 	struct span s;
-	if (!objects_function(&c->objects, pc - 1, &s) || s.hi - s.lo > CODE_MOST)
-		return false;
-	unsigned char *code = malloc(s.hi - s.lo + 1);
-	bool is = code && image_read(c->image, s.lo, code, s.hi - s.lo) &&
-		  harmless_register(code, s.hi - s.lo, numbers[reg], first);
+	uint8_t *code = code_of(c, pc, &s);
+	bool is = code && harmless_register(code, s.hi - s.lo, number, first);
 	free(code);
 	return is;
+}
+
+// Can the program find a coroutine by what this frame keeps in the register?
+static bool keeps_harmless(const struct contexts *c, struct unwind *u, uint64_t pc, int reg, bool first)
+{
+	static const unsigned numbers[CTP_REGS] = {[CTP_REG_FP] = 5,  [CTP_REG_S0] = 3,  [CTP_REG_S1] = 12,
+						   [CTP_REG_S2] = 13, [CTP_REG_S3] = 14, [CTP_REG_S4] = 15};
+	return puts_harmless(c, pc, numbers[reg], first) || is_dead(c, u, pc, numbers[reg]);
+}
+
+// --------------------------------------------------------------------- threads
+
+// How many frames there are without those that began the thread, before any code of the program's ran.
+static size_t without_first(const struct contexts *c, const struct unwind_frame *f, size_t n)
+{
+	while (n && (f[n - 1].outermost || in_c_library(c, f[n - 1].pc)))
+		n--;
+	return n;
+}
+
+// Code without optimization reaches its frame by rbp, which is not known: then the walk ends there. But where
+// that frame ends, two words above what rbp holds, its code says, too.
+static size_t frames_of(const struct contexts *c, struct unwind *u, const struct image_thread *t,
+			struct unwind_frame *f)
+{
+	struct span code;
+	struct ctp_state s = {.lo = 0, .hi = 0};
+	memcpy(s.regs, t->regs, sizeof(s.regs));
+	size_t n = unwind_frames(u, &s, f, UNWIND_FRAMES);
+	if (!n || n == UNWIND_FRAMES || f[n - 1].outermost || f[n - 1].saved[CTP_REG_FP])
+		return n;
+	struct unwind_frame last = f[n - 1];
+	uint8_t *bytes = code_of(c, last.pc, &code);
+	uint32_t height = bytes ? height_at(bytes, code.hi - code.lo, last.pc - code.lo) : 0;
+	free(bytes);
+	s.regs[CTP_REG_FP] = last.sp + height - 16;
+	size_t more = height ? unwind_frames(u, &s, f, UNWIND_FRAMES) : 0;
+	if (more > n && f[n].sp == last.sp + height)
+		return more;
+	f[n - 1] = last;
+	return n;
 }
 
 // Is some register still a frame's of the program's own?
 static bool keeps_unknown(const struct contexts *c, struct unwind *u, const struct image_thread *t)
 {
 	struct unwind_frame f[UNWIND_FRAMES];
-	struct ctp_state s = {.lo = 0, .hi = 0};
-	memcpy(s.regs, t->regs, sizeof(s.regs));
-	size_t n = unwind_frames(u, &s, f, UNWIND_FRAMES), k = 0;
+	size_t n = frames_of(c, u, t, f), k = 0;
 	while (k < n && in_c_library(c, f[k].pc))
 		k++;
 	if (k == n)
 		return !n || !f[n - 1].outermost; // the C library alone, as far as it is known
+	size_t own = without_first(c, f, n);
 	for (int r = CTP_REG_FP; r < CTP_REGS; r++)
-		for (size_t j = k + 1; !f[k].saved[r] && j < n; j++) {
+		for (size_t j = k + 1; !f[k].saved[r] && j <= own && j < n; j++) {
 			if (!f[j].saved[r])
 				continue;
-			if (!keeps_harmless(c, f[j - 1].pc, r, j == n || in_c_library(c, f[j].pc)))
+			if (!keeps_harmless(c, u, f[j - 1].pc, r, j == n || in_c_library(c, f[j].pc)))
 				return true;
 			break;
 		}
@@ -135,20 +256,42 @@ static bool signal_waits(int tid)
 	return !f || ((mine | shared) & ~blocked);
 }
 
-// The kernel ends epoll_wait by a stop. One without a timeout, while no signal waits, is begun anew: to the
-// thread it is as if it had not been interrupted.
-static void let_go(const struct registers_held *h)
+// The kernel ends such a wait by a stop.
+static bool is_ended_by_stop(long nr)
+{
+	return nr == SYS_epoll_wait || nr == SYS_epoll_pwait || nr == SYS_rt_sigtimedwait;
+}
+
+void registers_begin_anew(int tid, bool just_begun)
 {
 	enum { CALL_BYTES = 2 }; // of the instruction
 	struct user_regs_struct regs;
 	struct iovec v = {&regs, sizeof(regs)};
-	if (h->waits && !ptrace(PTRACE_GETREGSET, h->tid, NT_PRSTATUS, &v) && v.iov_len == sizeof(regs) &&
-	    (long)regs.orig_rax == SYS_epoll_wait && (long)regs.rax == -EINTR && !signal_waits(h->tid)) {
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &v) || v.iov_len != sizeof(regs) ||
+	    !is_ended_by_stop((long)regs.orig_rax) || (long)regs.rax != -EINTR || signal_waits(tid))
+		return;
+	bool endless = regs.orig_rax == SYS_rt_sigtimedwait ? !regs.rdx : (int)regs.r10 < 0;
+	if (endless || just_begun) {
 		regs.rax = regs.orig_rax;
 		regs.rip -= CALL_BYTES;
-		ptrace(PTRACE_SETREGSET, h->tid, NT_PRSTATUS, &v);
+		ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &v);
 	}
-	ptrace(PTRACE_DETACH, h->tid, 0, 0);
+}
+
+static void let_go(const struct registers_held *h)
+{
+	if (!h->signal)
+		registers_begin_anew(h->tid, h->came_since);
+	ptrace(PTRACE_DETACH, h->tid, 0, (void *)(intptr_t)h->signal);
+}
+
+// Waits for its stop. 0, or the signal that was on its way to it, which it has to get; -1: it has gone.
+static int stopped_by(int tid)
+{
+	int status;
+	if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+		return -1;
+	return status >> 16 ? 0 : WSTOPSIG(status);
 }
 
 int registers_take(struct image *im, enum registers_which which, struct registers_hold *held)
@@ -159,19 +302,19 @@ int registers_take(struct image *im, enum registers_which which, struct register
 		return -ENOMEM;
 	for (size_t i = 0; !e && i < im->nthreads; i++) {
 		struct image_thread *t = &im->threads[i];
-		int status;
 		if (which != REGISTERS_ALL && !t->on_cpu && !goes_on(t->nr))
 			continue;
 		if (ptrace(PTRACE_SEIZE, t->tid, 0, 0)) {
 			e = errno == ESRCH ? 0 : -errno;
 			continue;
 		}
-		held->v[held->n++] = (struct registers_held){.tid = t->tid};
-		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) || waitpid(t->tid, &status, __WALL) != t->tid ||
-		    !take_one(t))
+		struct registers_held *h = &held->v[held->n++];
+		*h = (struct registers_held){.tid = t->tid,
+					     .came_since = t->on_cpu || !is_ended_by_stop(t->nr)};
+		int signal = ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) ? -1 : stopped_by(t->tid);
+		h->signal = signal > 0 ? signal : 0;
+		if (signal < 0 || !take_one(t))
 			e = -ESRCH;
-		else
-			held->v[held->n - 1].waits = t->nr == SYS_epoll_wait && (int)t->args[3] == -1;
 	}
 	if (e || which == REGISTERS_GLANCE)
 		registers_release(held);

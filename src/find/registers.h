@@ -18,9 +18,14 @@ enum registers_which {
 struct registers_hold {
 	struct registers_held {
 		int tid;
-		bool waits; // in epoll_wait, without a timeout
+		int signal;      // on its way to it when it stopped
+		bool came_since; // to where it sleeps, since it was looked at
 	} * v;
 	size_t n;
 };
 int registers_take(struct image *im, enum registers_which which, struct registers_hold *held);
 void registers_release(struct registers_hold *held);
+// Of a thread that was stopped by no signal, and is to be let go: the kernel has ended the wait in which it
+// was stopped. If that has no timeout, or has just begun, and no signal waits, it is begun anew: to the
+// thread it is as if it had not been interrupted. A thread may have come there since it was looked at.
+void registers_begin_anew(int tid, bool just_begun);

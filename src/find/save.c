@@ -83,6 +83,9 @@ static void put_regs(struct user_regs_struct *u, const struct image_thread *t)
 	u->r8 = t->args[4];
 	u->r9 = t->args[5];
 	u->orig_rax = (unsigned long long)t->nr;
+	u->rax = t->nr < 0 ? t->scratch[0] : (unsigned long long)-EINTR; // it still waits
+	u->rcx = t->scratch[1];
+	u->r11 = t->scratch[2];
 #endif
 }
 

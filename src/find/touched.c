@@ -53,13 +53,18 @@ struct span touched_run(struct touched *t, const struct image *im, uint64_t addr
 	if (!t->n)
 		return (struct span){m->lo, m->hi};
 	size_t lo = (addr - m->lo) / PAGE, hi = lo;
+	if (addr >= t->pages.lo && addr < t->pages.hi)
+		return t->run;
 	while (lo > 0 && is_touched(t, lo - 1))
 		lo--;
+	size_t from = lo;
 	while (lo > 0 && !is_touched(t, lo - 1))
 		lo--;
 	while (hi < t->n && is_touched(t, hi))
 		hi++;
-	return (struct span){m->lo + lo * PAGE, m->lo + hi * PAGE};
+	t->pages = (struct span){m->lo + from * PAGE, m->lo + hi * PAGE};
+	t->run = (struct span){m->lo + lo * PAGE, m->lo + hi * PAGE};
+	return t->run;
 }
 
 void touched_deinit(struct touched *t)

@@ -11,6 +11,9 @@ struct touched { // zeroed: nothing is known yet
 	const struct maps_line *map;
 	uint64_t *entries; // of that mapping's pages
 	size_t n;          // 0: not known
+	struct span
+		pages; // that were touched, around the last address: for all of them the answer is the same
+	struct span run;
 };
 
 // The stack that `addr` may lie in: a stack's pages are touched from its end down, in one run, as a rule;

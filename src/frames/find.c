@@ -166,11 +166,18 @@ static size_t resolve(struct finding *f)
 	return lost;
 }
 
-// A block that begins with a frame, or no block of malloc's; and the elided ones, for now.
+// Of functions without a name: does it lie in memory that no block is known of? That may be anything.
+static bool is_stray(const struct stackless *s)
+{
+	return s->pair->by_code && !s->block.hi && !s->unsure;
+}
+
+// A block that begins with a frame, or no block of malloc's; and those that may be elided, for now.
 static bool begins_block(void *ctx, const struct stackless *s)
 {
 	(void)ctx;
-	return !s->block.hi || s->block.lo == s->at || s->pair->elided;
+	bool may_be_elided = s->pair->elided || (s->pair->by_code && s->pair->maker == PAIR_CLANG);
+	return (!s->block.hi && !is_stray(s)) || s->block.lo == s->at || (s->block.hi && may_be_elided);
 }
 
 static bool is_root(const struct stackless_list *l, uint64_t at)

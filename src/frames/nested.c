@@ -14,7 +14,7 @@ void nested_judge(struct stackless_list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct stackless *s = &l->v[i];
-		if (!s->pair->elided || s->state == STACKLESS_RUNNING)
+		if ((!s->pair->elided && !s->nested) || s->state == STACKLESS_RUNNING)
 			continue;
 		const struct stackless *by = s->awaited_by == STACKLESS_NONE ? NULL : &l->v[s->awaited_by];
 		if (!by || !same_block(s, by) || s->state == STACKLESS_FINAL)

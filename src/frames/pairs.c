@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/search.h"
+#include "frames/stripped.h"
 
 enum { SYMBOLS_MOST = 1 << 24, BUILD_ID_MOST = 64, NAME_MOST = 1 << 16 };
 
@@ -113,9 +114,23 @@ static bool is_coroutine(const struct reading *r, size_t n, const char *name)
 	return i < n && !strcmp(r->v[i].base, name);
 }
 
+// Every pair has one of these parts. Most objects have neither, which their names tell at once.
+static bool names_have_pairs(Elf *elf, const GElf_Shdr *head)
+{
+	Elf_Scn *section = elf_getscn(elf, head->sh_link);
+	Elf_Data *names = section ? elf_getdata(section, NULL) : NULL;
+	const char *p = names ? names->d_buf : NULL, *end = p ? p + names->d_size : NULL;
+	for (; p && (p = memchr(p, '.', (size_t)(end - p))) && end - p >= 8; p++)
+		if (!memcmp(p, ".destroy", 8) || !memcmp(p, ".cleanup", 8))
+			return true;
+	return false;
+}
+
 // Twice through the table: the parts, and the ramps of those that have parts.
 static void read_table(struct reading *r, Elf *elf, Elf_Scn *section, const GElf_Shdr *head)
 {
+	if (!names_have_pairs(elf, head))
+		return;
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t n = data && head->sh_entsize ? data->d_size / head->sh_entsize : 0;
 	GElf_Sym sym;
@@ -174,6 +189,7 @@ static int add_pair(struct pairs *p, const struct pair *pair, const struct piece
 		return e;
 	p->v[p->n] = *pair;
 	p->v[p->n].destroy = destroy->at;
+	p->v[p->n].destroy_bytes = destroy->bytes;
 	p->v[p->n++].elided = elided;
 	return 0;
 }
@@ -331,6 +347,8 @@ static int read_elf(struct pairs *p, Elf *elf, const struct pairs_module *m, boo
 	if (table)
 		read_table(&r, debug ? debug : elf, table, &head);
 	int e = pair_up(p, &r, m->number);
+	if (!e && !table && m->by_code)
+		e = stripped_add(p, elf, m, r.bias);
 	for (size_t i = 0; i < r.n; i++)
 		free(r.v[i].base);
 	free(r.v);

@@ -16,9 +16,11 @@ struct pair_code { // [at, at + bytes): code in which the function's state may b
 enum { PAIR_CODES = 4 };
 
 struct pair {
-	uint64_t resume, destroy;
-	const char *symbol; // "_Z9read_bytei", the function's; shared by all pairs of the function
+	uint64_t resume, destroy, destroy_bytes;
+	const char *symbol; // "_Z9read_bytei", the function's; shared by all pairs of the function; NULL: not
+			    // known
 	enum pair_maker maker;
+	bool by_code;                       // no symbol says so, but the code does
 	bool elided;                        // of a frame that lies in its caller's
 	struct pair_code codes[PAIR_CODES]; // the resume function, the ramp, the cold part
 	unsigned ncodes;
@@ -39,10 +41,11 @@ struct pairs_module {
 	const char *path; // beside it and below /usr/lib/debug its debug file is looked for; NULL: nowhere
 	uint64_t start, offset;
 	uint32_t number;
+	bool by_code; // without a symbol table, its code is asked
 };
 
-// Adds the pairs that its symbol table, or its debug file's, tells. 0; *named: there was such a table.
-// -ENOEXEC: no ELF file of 64 bits; -ENOMEM.
+// Adds the pairs that its symbol table, or its debug file's, tells, or its code. 0; *named: there was such a
+// table. -ENOEXEC: no ELF file of 64 bits; -ENOMEM.
 int pairs_add(struct pairs *p, const struct pairs_module *m, bool *named);
 // To be called once all were added; lookups work from here on.
 void pairs_sort(struct pairs *p);

@@ -111,8 +111,8 @@ int place_find(struct place *out, struct symbols *s, const struct place_code *c)
 		e = symbols_find(s, c->landing, false, &landing);
 	if (!e && c->store)
 		e = symbols_find(s, c->store, false, &store);
-	char *symbol = e ? NULL : demangle(c->symbol);
-	if (!symbol)
+	char *symbol = e || !c->symbol ? NULL : demangle(c->symbol);
+	if (!symbol && (e || c->symbol))
 		return e ? e : -ENOMEM;
 	const struct symbols_frame *own = outermost(&entry);
 	const struct symbols_frame *f = c->initial && with_line(&store) ?

@@ -10,7 +10,7 @@ struct place_code { // of one state of one coroutine function; 0: not known
 	enum pair_maker maker;
 	uint64_t resume;
 	uint64_t landing, store; // dispatch.h
-	const char *symbol;      // of the pair
+	const char *symbol;      // of the pair; NULL: not known
 	bool initial;            // it was never started,
 	bool may_be_initial;     // or so it is if the line is the function's own
 };

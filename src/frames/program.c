@@ -69,8 +69,11 @@ int program_pairs(struct pairs *p, const struct program *of, const char **unname
 		const struct maps_line *m = &of->maps[i];
 		if (!counts(of, m) || seen(of, i))
 			continue;
-		struct pairs_module module = {
-			.path = m->path, .start = m->lo, .offset = m->offset, .number = (uint32_t)i};
+		struct pairs_module module = {.path = m->path,
+					      .start = m->lo,
+					      .offset = m->offset,
+					      .number = (uint32_t)i,
+					      .by_code = of->by_code};
 		bool named = false;
 		module.fd = open_object(of, m);
 		e = module.fd < 0 ? 0 : pairs_add(p, &module, &named);

@@ -10,6 +10,7 @@ struct program {
 	pid_t pid; // 0: a core's; its files are looked for by their names
 	const struct maps_line *maps;
 	size_t nmaps;
+	bool by_code; // also of objects without a symbol table, as far as their code shows them
 };
 
 // Adds and sorts the pairs. *unnamed: the first object that no longer has a symbol table, but code that was

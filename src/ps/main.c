@@ -51,9 +51,7 @@ static int say(pid_t pid, int why)
 			id);
 		return nothing();
 	case FIND_NOT_TRACED:
-		fprintf(stderr,
-			"ctp-ps: %d is not traced: this needs a program under ctp-run; without --watch its coroutines are searched\n",
-			id);
+		fprintf(stderr, "ctp-ps: %d is no longer traced; ctp-ps --watch %d searches it\n", id, id);
 		return nothing();
 	case FIND_NOT_YET:
 		fprintf(stderr,

@@ -7,7 +7,9 @@
 #include "symbols/ehframe.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HEAD_BYTES = 12, VERSION = 1, PCREL_SDATA4 = 0x1b, UDATA4 = 0x03, DATAREL_SDATA4 = 0x3b };
@@ -61,32 +63,74 @@ static bool has(Elf *elf, const struct piece *segment, uint64_t entry, uint64_t 
 	       address - start < e.bytes;
 }
 
+// How many rows the table has; 0: none, or not of the usual form.
+static uint32_t rows_of(Elf *elf, const struct piece *header)
+{
+	unsigned char head[HEAD_BYTES];
+	uint32_t n;
+	if (!read_at(elf, header, header->address, head, sizeof(head)) || head[0] != VERSION ||
+	    head[1] != PCREL_SDATA4 || head[2] != UDATA4 || head[3] != DATAREL_SDATA4)
+		return 0;
+	memcpy(&n, head + 8, sizeof(n));
+	return (header->bytes - HEAD_BYTES) / sizeof(struct row) < n ? 0 : n;
+}
+
+static bool read_row(Elf *elf, const struct piece *header, uint32_t i, struct row *out)
+{
+	return read_at(elf, header, header->address + HEAD_BYTES + i * sizeof(*out), out, sizeof(*out));
+}
+
 uint64_t ehframe_function(Elf *elf, uint64_t address)
 {
 	struct piece header, segment;
 	struct row row;
-	unsigned char head[HEAD_BYTES];
-	uint32_t n;
-	if (!elf || !find_table(elf, &header, &segment) ||
-	    !read_at(elf, &header, header.address, head, sizeof(head)))
+	if (!elf || !find_table(elf, &header, &segment))
 		return 0;
-	memcpy(&n, head + 8, sizeof(n));
-	if (head[0] != VERSION || head[1] != PCREL_SDATA4 || head[2] != UDATA4 || head[3] != DATAREL_SDATA4 ||
-	    !n || (header.bytes - HEAD_BYTES) / sizeof(row) < n)
+	uint32_t n = rows_of(elf, &header), low = 0; // the last row that begins at or before it
+	if (!n)
 		return 0;
-	uint32_t low = 0; // the last row that begins at or before it
 	for (uint32_t high = n; high - low > 1;) {
 		uint32_t mid = low + (high - low) / 2;
-		if (!read_at(elf, &header, header.address + HEAD_BYTES + mid * sizeof(row), &row,
-			     sizeof(row)))
+		if (!read_row(elf, &header, mid, &row))
 			return 0;
 		if (header.address + (uint64_t)row.start <= address)
 			low = mid;
 		else
 			high = mid;
 	}
-	if (!read_at(elf, &header, header.address + HEAD_BYTES + low * sizeof(row), &row, sizeof(row)))
+	if (!read_row(elf, &header, low, &row))
 		return 0;
 	uint64_t start = header.address + (uint64_t)row.start;
 	return has(elf, &segment, header.address + (uint64_t)row.entry, start, address) ? start : 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+int ehframe_starts(Elf *elf, uint64_t **starts, size_t *n)
+{
+	struct piece header, segment;
+	uint32_t rows = elf && find_table(elf, &header, &segment) ? rows_of(elf, &header) : 0;
+	const Elf_Data *d = rows ? elf_getdata_rawchunk(elf, (int64_t)(header.offset + HEAD_BYTES),
+							rows * sizeof(struct row), ELF_T_BYTE) :
+				   NULL;
+	*starts = NULL;
+	*n = 0;
+	if (!d || !d->d_buf || d->d_size < rows * sizeof(struct row))
+		return 0;
+	uint64_t *v = calloc(rows, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < rows; i++) {
+		struct row row;
+		memcpy(&row, (const char *)d->d_buf + i * sizeof(row), sizeof(row));
+		v[i] = header.address + (uint64_t)row.start;
+	}
+	qsort(v, rows, sizeof(*v), by_value);
+	*starts = v;
+	*n = rows;
+	return 0;
 }

@@ -369,27 +369,33 @@ int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_f
 	return r;
 }
 
+// The same of a module that need not be open yet. The number; 0: there are none, and *chain is NULL.
+static int scopes_of(struct module *m, uint64_t address, Dwarf_Die *unit, Dwarf_Addr *bias, Dwarf_Die **chain)
+{
+	*chain = NULL;
+	if (!m->opened)
+		module_open(m);
+	if (!m->mod || find_unit(m, address, unit, bias))
+		return 0;
+	int n = scopes_at(unit, address - *bias, chain);
+	if (n > 0)
+		return n;
+	*chain = NULL;
+	return 0;
+}
+
 // An inlined function's own line is not asked for: it is that of the function whose code it stands in.
 static int declared(struct module *m, uint64_t address)
 {
 	Dwarf_Die unit, *chain;
 	Dwarf_Addr bias;
-	int line = 0;
-	if (!m->opened)
-		module_open(m);
-	if (!m->mod || find_unit(m, address, &unit, &bias))
-		return 0;
-	int n = scopes_at(&unit, address - bias, &chain);
-	if (n <= 0)
-		return 0;
-	for (int i = 0; i < n; i++) {
+	int line = 0, n = scopes_of(m, address, &unit, &bias, &chain);
+	for (int i = 0; i < n && !line; i++) {
 		Dwarf_Attribute a;
 		Dwarf_Word value;
 		if (dwarf_tag(&chain[i]) == DW_TAG_subprogram &&
-		    dwarf_attr_integrate(&chain[i], DW_AT_decl_line, &a) && !dwarf_formudata(&a, &value)) {
+		    dwarf_attr_integrate(&chain[i], DW_AT_decl_line, &a) && !dwarf_formudata(&a, &value))
 			line = (int)value;
-			break;
-		}
 	}
 	free(chain);
 	return line;
@@ -408,13 +414,7 @@ static uint64_t awaits(struct module *m, uint64_t address)
 	Dwarf_Die unit, *chain;
 	Dwarf_Addr bias;
 	uint64_t at = 0;
-	if (!m->opened)
-		module_open(m);
-	if (!m->mod || find_unit(m, address, &unit, &bias))
-		return 0;
-	int n = scopes_at(&unit, address - bias, &chain);
-	if (n <= 0)
-		return 0;
+	int n = scopes_of(m, address, &unit, &bias, &chain);
 	for (int i = 0; i < n && !at; i++)
 		if (dwarf_tag(&chain[i]) == DW_TAG_subprogram)
 			at = awaits_find(&unit, &chain[i]);

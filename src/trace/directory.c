@@ -75,6 +75,7 @@ static int image_order(const void *a, const void *b)
 // Which process it is of, and what is known of that one.
 static void place_image(struct image *image, const struct manifest *m, const struct manifest_image *im)
 {
+	image->index = im->index;
 	image->process = im->process;
 	image->pid = im->pid;
 	image->snapshot_ns = im->process ? im->snapshot_ns : m->snapshot_ns;
@@ -108,11 +109,11 @@ static int open_images(struct world *w, int folder)
 	if (!w->images)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->nimages; i++) {
-		int r = image_open(&w->images[i], folder, m->images[i].index);
+		place_image(&w->images[i], m, &m->images[i]);
+		int r = image_open(&w->images[i], folder, m);
 		if (r)
 			return r;
 		w->nimages++;
-		place_image(&w->images[i], m, &m->images[i]);
 	}
 	for (size_t i = 0; i < w->nimages; i++)
 		for (size_t j = i + 1; j < w->nimages && !w->images[i].replaced; j++)
@@ -213,46 +214,51 @@ static int cover_lost(struct world *w)
 			   world_cover(w, "%s", text);
 }
 
-static int cover(struct world *w, const struct past *past)
+// Why nothing was decided, where the last tables are not there.
+static int cover_tables(struct world *w)
 {
-	const struct manifest *m = &w->manifest;
-	int r = 0;
-	for (size_t i = 0; !r && i < m->ncoverage; i++)
-		r = world_cover(w, "%s", m->coverage[i]);
-	for (size_t i = 0; !r && i < m->nunseen; i++)
-		r = world_cover(w, "%s", m->unseen[i]);
 	bool damaged = false;
 	for (size_t i = 0; i < w->nimages; i++)
 		damaged |= w->images[i].damaged;
-	if (!r && !w->has_last_tables)
-		r = world_cover(
-			w, "%s: nothing was decided",
-			damaged ?
-				"a table is damaged or cut off" :
-			m->complete ?
-				"the last tables are missing" :
-				"the trace is not finished (the program still runs, or ctp-run was killed), "
-				"coroutines are counted from its history");
+	if (w->has_last_tables)
+		return 0;
+	return world_cover(
+		w, "%s: nothing was decided",
+		damaged ? "a table is damaged or cut off" :
+		w->manifest.complete ?
+			  "the last tables are missing" :
+			  "the trace is not finished (the program still runs, or ctp-run was killed), "
+			  "coroutines are counted from its history");
+}
+
+// Switches that the tables know of and the history does not.
+static int cover_missing(struct world *w)
+{
+	const struct manifest *m = &w->manifest;
 	uint64_t known = w->kinds[CTP_EV_SWITCH] + w->lost + m->dropped_records + m->paused_records;
-	bool less = w->counts.switches > known;
-	if (!r && less && m->flight)
-		r = world_cover(w,
-				"--flight kept the newest %" PRIu64 " of %" PRIu64
-				" switches; the tables tell of all of them",
-				w->kinds[CTP_EV_SWITCH], w->counts.switches);
-	else if (!r && less)
-		r = world_cover(w,
-				"the history of %" PRIu64 " switches is missing: a stream was cut or removed",
-				w->counts.switches - known);
+	if (w->counts.switches <= known)
+		return 0;
+	if (m->flight)
+		return world_cover(w,
+				   "--flight kept the newest %" PRIu64 " of %" PRIu64
+				   " switches; the tables tell of all of them",
+				   w->kinds[CTP_EV_SWITCH], w->counts.switches);
+	return world_cover(w, "the history of %" PRIu64 " switches is missing: a stream was cut or removed",
+			   w->counts.switches - known);
+}
+
+static int cover_history(struct world *w, const struct past *past)
+{
+	uint64_t dropped = w->manifest.dropped_records,
+		 unreadable = w->program_events.unreadable + w->program_events.bad_lines;
+	int r = cover_missing(w);
 	if (!r)
 		r = cover_lost(w);
-	if (!r && m->dropped_records)
-		r = world_cover(w, "%" PRIu64 " records were dropped (--max-size, or a full disk)",
-				m->dropped_records);
+	if (!r && dropped)
+		r = world_cover(w, "%" PRIu64 " records were dropped (--max-size, or a full disk)", dropped);
 	if (!r && w->unknown_kinds)
 		r = world_cover(w, "%" PRIu64 " records of kinds that this version does not know",
 				w->unknown_kinds);
-	uint64_t unreadable = w->program_events.unreadable + w->program_events.bad_lines;
 	if (!r && unreadable)
 		r = world_cover(w,
 				"%" PRIu64
@@ -262,7 +268,13 @@ static int cover(struct world *w, const struct past *past)
 	if (!r && past->wrong)
 		r = world_cover(w, "%" PRIu64 " records contradict the order in which their coroutines moved",
 				past->wrong);
-	if (!r && w->v1_suspended + w->v1_running)
+	return r;
+}
+
+static int cover_v1(struct world *w)
+{
+	int r = 0;
+	if (w->v1_suspended + w->v1_running)
 		r = world_cover(w,
 				"%" PRIu64 " stations of version-1 probes hold no descriptors: "
 				"CTP001 to CTP009 were not decided for them",
@@ -273,16 +285,36 @@ static int cover(struct world *w, const struct past *past)
 				" coroutines of version-1 probes got no station, and are not in this trace: "
 				"give room with ctp-run -n",
 				w->manifest.v1_unplaced);
-	for (size_t i = 0; !r && i < w->nimages; i++) {
-		const struct image *im = &w->images[i];
-		if (im->refused)
-			r = world_cover(w, "%s", im->refused);
-		uint64_t bad = im->witness.bad_lines + im->set_looks.bad_lines + im->slices.bad_lines +
-			       im->stackless.bad_lines;
-		if (!r && bad)
-			r = world_cover(w, "%" PRIu64 " damaged line%s in the witness of image %u", bad,
-					bad == 1 ? "" : "s", im->index);
-	}
+	return r;
+}
+
+static int cover_image(struct world *w, const struct image *im)
+{
+	int r = im->refused ? world_cover(w, "%s", im->refused) : 0;
+	uint64_t bad = im->witness.bad_lines + im->set_looks.bad_lines + im->slices.bad_lines +
+		       im->stackless.bad_lines;
+	if (!r && bad)
+		r = world_cover(w, "%" PRIu64 " damaged line%s in the witness of image %u", bad,
+				bad == 1 ? "" : "s", im->index);
+	return r;
+}
+
+static int cover(struct world *w, const struct past *past)
+{
+	const struct manifest *m = &w->manifest;
+	int r = 0;
+	for (size_t i = 0; !r && i < m->ncoverage; i++)
+		r = world_cover(w, "%s", m->coverage[i]);
+	for (size_t i = 0; !r && i < m->nunseen; i++)
+		r = world_cover(w, "%s", m->unseen[i]);
+	if (!r)
+		r = cover_tables(w);
+	if (!r)
+		r = cover_history(w, past);
+	if (!r)
+		r = cover_v1(w);
+	for (size_t i = 0; !r && i < w->nimages; i++)
+		r = cover_image(w, &w->images[i]);
 	return r;
 }
 

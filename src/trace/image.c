@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/file.h"
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
+#include "trace/manifest.h"
 
 // Notes the first file that is not read because of what it is, so that the rest can be read. Returns `e`, or
 // 0 if that was it.
@@ -353,7 +355,37 @@ static int read_lines(struct image *m, int dir)
 	return r;
 }
 
-static int read_image(struct image *m, int dir)
+// When it ended by one of them: its exit began, or it has raised the signal once more, to die of it. 0: it
+// did not.
+static uint64_t ended_by_asked(const struct image *m, const struct manifest *clock)
+{
+	bool died = m->ended_signal == SIGHUP || m->ended_signal == SIGINT || m->ended_signal == SIGQUIT;
+	return m->ext.exit_begun ? manifest_ns(clock, m->ext.exit_begun) : died ? m->snapshot_ns : 0;
+}
+
+void image_settle_end(struct image *m, const struct manifest *clock)
+{
+	const uint64_t asked[] = {m->ext.asked_first, m->ext.asked_last};
+	uint64_t ns = ended_by_asked(m, clock), term = m->ext.signal_taken;
+	if (!ns || (term && manifest_ns(clock, term) < ns) ||
+	    (m->term_forwarded_ns && m->term_forwarded_ns < ns))
+		return;
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+		uint64_t then = manifest_ns(clock, asked[i]);
+		if (asked[i] && then < ns && ns < then + CTP_END_NS) {
+			m->ext.signal_taken = asked[i];
+			return;
+		}
+	}
+}
+
+uint64_t image_asked(const struct image *m, const struct manifest *clock, uint64_t ns)
+{
+	uint64_t first = manifest_ns(clock, m->ext.asked_first), last = manifest_ns(clock, m->ext.asked_last);
+	return first && ns < first + CTP_END_NS ? first : last && ns < last + CTP_END_NS ? last : 0;
+}
+
+static int read_image(struct image *m, int dir, const struct manifest *clock)
 {
 	int snapshot = file_open_folder(dir, "snapshot", O_NOFOLLOW), r = 0;
 	if (file_refused(snapshot))
@@ -368,19 +400,21 @@ static int read_image(struct image *m, int dir)
 		m->damaged = r == -EPROTO;
 		return 0;
 	}
-	if (!r)
+	if (!r) {
+		image_settle_end(m, clock);
 		r = image_index(m);
+	}
 	return r ? r : read_lines(m, dir);
 }
 
-int image_open(struct image *m, int folder, unsigned index)
+int image_open(struct image *m, int folder, const struct manifest *clock)
 {
 	char name[32];
-	struct image got = {.index = index};
-	snprintf(name, sizeof(name), "image%u", index);
+	struct image got = *m;
+	snprintf(name, sizeof(name), "image%u", m->index);
 	int dir = file_open_folder(folder, name, O_NOFOLLOW), r;
 	if (dir >= 0)
-		r = read_image(&got, dir);
+		r = read_image(&got, dir, clock);
 	else
 		r = dir == -ENOENT ? 0 : note_refused(&got, "", dir);
 	got.damaged |= file_refused(dir);

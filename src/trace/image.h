@@ -31,6 +31,8 @@ struct image_chain {
 	uint32_t *next; // by row; IDMAP_NONE ends
 };
 
+struct manifest;
+
 struct image {
 	unsigned index;
 	unsigned process;            // 0 is the one that ctp-run started
@@ -48,8 +50,8 @@ struct image {
 	struct table incidents, sites, names; // empty in older traces
 	struct table
 		later; // stations as of the end, where `stations` are of a snapshot before it; else empty
-	struct ctp_ext ext;
-	struct idmap by_id;       // entity id -> row of stations
+	struct ctp_ext ext; // signal_taken: also of a HUP, INT or QUIT by which it ended (image_settle_end)
+	struct idmap by_id; // entity id -> row of stations
 	struct idmap later_by_id; // entity id -> row of later
 	struct idmap by_name;     // entity id -> row of names
 	struct idmap by_fd;       // fd number -> row of fds
@@ -84,9 +86,15 @@ bool image_ran_since(const struct image *m, const struct ctp_state *s);
 // Who ran and where when its process died by a signal; NULL if it did not, or nobody saw it.
 const struct ctp_crash *image_crash(const struct image *m);
 
-// Opens image<index> in the folder `ctp` of a trace. 0 also if there are no tables (has_tables is
-// false then); -errno on failure.
-int image_open(struct image *m, int folder, unsigned index);
+// A program that takes HUP, INT or QUIT may end by it, after a drain, or reload and go on. It ended by it if
+// its exit began within CTP_END_NS, and no TERM came before.
+void image_settle_end(struct image *m, const struct manifest *clock);
+// The time of such a signal after which, at `ns`, it could still be on its way to its end; 0: there is none.
+uint64_t image_asked(const struct image *m, const struct manifest *clock, uint64_t ns);
+
+// Opens image<m->index> in the folder `ctp` of a trace; what is known of its process stands in `m`. 0 also if
+// there are no tables (has_tables is false then); -errno on failure.
+int image_open(struct image *m, int folder, const struct manifest *clock);
 void image_close(struct image *m);
 // With its tables open: makes what is found through them, and counts. 0 or -ENOMEM.
 int image_index(struct image *m);

@@ -189,13 +189,8 @@ void world_progress(const struct world *w, uint64_t done, uint64_t total)
 		w->watch->report(w->watch->arg, done, total);
 }
 
-int world_open(struct world *w, const char *path, int wait_ms, struct world_error *error)
-{
-	return world_open_watched(w, path, wait_ms, NULL, error);
-}
-
-int world_open_watched(struct world *w, const char *path, int wait_ms, const struct world_watch *watch,
-		       struct world_error *error)
+int world_open(struct world *w, const char *path, int wait_ms, const struct world_watch *watch,
+	       struct world_error *error)
 {
 	struct world got = {.path = strdup(path), .watch = watch};
 	error->text[0] = 0;

@@ -64,11 +64,10 @@ struct world_error {
 };
 
 // Opens a directory, a .jsonl file or "-". Waits up to wait_ms for a trace
-// that is still being written. 0 or -errno with error->text filled in.
-int world_open(struct world *w, const char *path, int wait_ms, struct world_error *error);
-// The same, watched until the world is closed.
-int world_open_watched(struct world *w, const char *path, int wait_ms, const struct world_watch *watch,
-		       struct world_error *error);
+// that is still being written. watch: told of the progress until the world is closed, or NULL.
+// 0 or -errno with error->text filled in.
+int world_open(struct world *w, const char *path, int wait_ms, const struct world_watch *watch,
+	       struct world_error *error);
 void world_progress(const struct world *w, uint64_t done, uint64_t total);
 void world_close(struct world *w);
 // 0 if `layout` is ours, else -EPROTO and why; `what` begins the line.

@@ -374,6 +374,19 @@ size_t unwind_frames(struct unwind *u, const struct ctp_state *s, struct unwind_
 	return n;
 }
 
+bool unwind_function(struct unwind *u, uint64_t pc, struct unwind_function *out)
+{
+	static const struct ctp_state none;
+	unw_proc_info_t info = {0};
+	u->s = &none;
+	u->near = NULL;
+	u->more.have = 0;
+	if (find(u->as, pc, &info, 0, u) < 0)
+		return false;
+	*out = (struct unwind_function){info.start_ip, info.end_ip, info.lsda};
+	return true;
+}
+
 size_t unwind_state(pid_t pid, const struct ctp_state *s, uint64_t *pcs, size_t max)
 {
 	struct unwind *u;

@@ -52,6 +52,11 @@ struct unwind_frame {
 	bool outermost; // its unwind information says that nobody called it
 };
 size_t unwind_frames(struct unwind *u, const struct ctp_state *s, struct unwind_frame *out, size_t max);
+// The function that `pc` lies in, and its table of exceptions (0: it has none). False: no unwind information.
+struct unwind_function {
+	uint64_t lo, hi, exceptions;
+};
+bool unwind_function(struct unwind *u, uint64_t pc, struct unwind_function *out);
 // Reads memory of the process: all `bytes` of it, or false.
 bool unwind_peek(const struct unwind *u, uint64_t addr, void *to, size_t bytes);
 // A walk for a single look.

@@ -238,8 +238,8 @@ def check_cut_stream(case):
     stream = streams(case)[0]
     whole = stream.read_bytes()
     need(len(whole) > 200000, f"only {len(whole)} bytes")
-    random.seed(1)
-    for at in [0, 1, 63, 64, 65, 100, len(whole) - 1] + [random.randrange(len(whole)) for _ in range(8)]:
+    chance = random.Random(1)
+    for at in [0, 1, 63, 64, 65, 100, len(whole) - 1] + [chance.randrange(len(whole)) for _ in range(8)]:
         stream.write_bytes(whole[:at])
         done = case.analyze()
         need(done.status in (0, 2, 3), f"cut at {at}: {done}")
@@ -283,14 +283,14 @@ def check_hostile(case):
     """Any byte of any file turned round: an answer or an error, never a crash or a hang."""
     lost_trace(case, "n=3")
     base = case.dir / "ctp.data"
-    random.seed(2)
+    chance = random.Random(2)
     files = sorted(p for p in base.rglob("*") if p.is_file() and p.stat().st_size)
     for path in files:
         whole = path.read_bytes()
         for _ in range(3):  # many more: fuzz-trace
             broken = bytearray(whole)
-            at = random.randrange(min(len(broken), 4096))
-            broken[at:at + 8] = struct.pack("<Q", random.choice([0, 2**64 - 1, 2**63, 2**31, random.getrandbits(64)]))
+            at = chance.randrange(min(len(broken), 4096))
+            broken[at:at + 8] = struct.pack("<Q", chance.choice([0, 2**64 - 1, 2**63, 2**31, chance.getrandbits(64)]))
             path.write_bytes(broken)
             done = case.analyze("ctp.data", "--format=json")
             need(done.status in (0, 1, 2, 3), f"{path.name} at {at}: {done}")

@@ -6,7 +6,7 @@ import signal
 import sys
 
 from check_run import NOBODY
-from harness import Failed, Skip, child_of, equal, need, tool, until
+from harness import Failed, Skip, child_of, equal, need, timeout, tool, until
 
 LIMIT_MB = 160  # what ctp-run may ever have in memory, whatever the region says: the words scribbled are 40 MB of pages
 REAL_MB = 64    # what may become memory of the region after the program is done with it
@@ -50,7 +50,7 @@ def ended(run):
 
 def bounded(case, *words, statuses=(124,)):
     """ctp-run of the attack with these words ends as it should, and neither it nor the region grows."""
-    run, pid = measured(case, "-f", "--timeout=1", "-o", "x", case.target("attack"), *words)
+    run, pid = measured(case, "-f", timeout(1), "-o", "x", case.target("attack"), *words)
     until(lambda: "ready" in run.out() or run.popen.poll() is not None, "the attack")
     try:
         region = region_of(pid)
@@ -104,7 +104,7 @@ def check_ask(case, *options, word="ask"):
     if not os.geteuid():
         strangers.append(sentinel(case, user=NOBODY, group=NOBODY, extra_groups=[]))
     pids = [p.pid for p in strangers]
-    run = case.ctp_start(*options, "--timeout=1", case.target("attack"), word, *pids, os.getpid(), 1, -1, -2, 2**31,
+    run = case.ctp_start(*options, timeout(2), case.target("attack"), word, *pids, os.getpid(), 1, -1, -2, 2**31,
                          *(hex(pid | 1 << 32) for pid in pids))
     status = run.done().status
     equal(status, 124, f"status: {run.err()}")
@@ -117,7 +117,7 @@ def check_ask(case, *options, word="ask"):
 def check_ask_engine(case):
     """Its own pid, and that of ctp-run, of which it knows by its parent."""
     for options in ((), ("-f",)):
-        run = case.ctp_start(*options, "--timeout=1", "sh", "-c", f"exec '{case.target('attack')}' ask $PPID $$")
+        run = case.ctp_start(*options, timeout(2), "sh", "-c", f"exec '{case.target('attack')}' ask $PPID $$")
         equal(run.done().status, 124, f"status: {run.err()}")
         need(run.out().count("refused") == 2, f"answers: {run.out()}")
 
@@ -151,7 +151,7 @@ def check_chain(case):
 
 def check_layout(case):
     """What the program says of the region's layout does not come into the trace."""
-    run = case.ctp_start("--timeout=1", case.target("attack"), "layout")
+    run = case.ctp_start(timeout(1), case.target("attack"), "layout")
     run.wait_for("ready")
     equal(run.done().status, 124, "status")
     status, report = case.report()
@@ -160,7 +160,7 @@ def check_layout(case):
 
 def check_orphan(case):
     """An orphan that is another program already when it asks is traced, but not signalled, and not waited for at the end."""
-    run = case.ctp_start("-f", "--timeout=2", case.target("attack"), "orphan")
+    run = case.ctp_start("-f", timeout(2), case.target("attack"), "orphan")
     pid = int(run.wait_for("orphan").split()[1])
     try:
         equal(run.done().status, 124, f"status: {run.err()}")

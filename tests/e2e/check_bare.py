@@ -77,10 +77,11 @@ def ids(listing):
 
 
 def check_lost(case):
-    """Exactly those that nothing leads to; each of the others is held by a table, or by the kernel."""
+    """Exactly those that nothing leads to, not even a registration that has not fired yet; each of the others is held by a
+    table, or by the kernel."""
     program = bare(case, "-O0")
     for engine, word in (("ucontext", None), ("sjlj", None), ("fcontext", None), ("ucontext", "epoll"),
-                         ("ucontext", "top")):
+                         ("ucontext", "fired"), ("ucontext", "waits"), ("ucontext", "top")):
         process, counts = start(case, program, 200, *([word] if word else []), engine=engine)
         status, found = lost(case, process.pid)
         equal((status, found["decided"], len(ids(found))), (1, True, counts[1]), f"{engine} {word}")
@@ -88,6 +89,40 @@ def check_lost(case):
         held, once = lost(case, "--stop", process.pid)
         equal((held, ids(once)), (1, ids(found)), f"{engine} {word} --stop")
         process.end()
+
+
+def check_registers(case):
+    """Of a thread in epoll_wait, which is not stopped: a register counts if the code behind the call still uses it."""
+    for word, status, found in (("forgets", 1, 40), ("keeps", 3, 0)):
+        process, counts = start(case, bare(case, "-O0"), 200, word)
+        equal(counts[1], 40, "lost")
+        done, listing = lost(case, process.pid)
+        equal((done, listing["decided"], len(ids(listing))), (status, status == 1, found), word)
+        text = ps(case, "--lost", process.pid).out
+        equal(f"to decide it: ctp-ps --lost --stop {process.pid}; it holds the threads once, for about " in text, status == 3, text)
+        done, listing = lost(case, "--stop", process.pid)
+        equal((done, listing["decided"], len(ids(listing))), (1, True, 39), f"{word} --stop")
+        process.end()
+
+
+def check_busy(case):
+    """A one-shot that fires again and again never makes its coroutine a lost one, in whatever moment it is looked at."""
+    process, counts = start(case, bare(case, "-O0"), 50, "busy")
+    for words in [["--stop"]] * 40 + [[]] * 3:
+        status, found = lost(case, *words, process.pid)
+        need(status == 3 if not found["decided"] else (status, len(ids(found))) == (1, counts[1]), f"{words}: {found}")
+    process.end()
+
+
+def check_none(case):
+    """A program without a coroutine has none that is lost."""
+    process = case.start(tool("sleep"), "1000")
+    until(lambda: proc_state(process.pid) == "S", "its sleep")
+    for words in ([], ["--stop"]):
+        done = ps(case, "--lost", *words, process.pid)
+        equal((done.status, done.err), (0, ""), f"{words}")
+        need("\nno coroutine was found; " in done.out and "decide" not in done.out and "of 0" not in done.out, done.out)
+    process.end()
 
 
 def check_main_ended(case):
@@ -294,6 +329,9 @@ CHECKS = [
     ("O2", lambda case: check_states(case, "-O2 -g")),
     ("static", lambda case: check_states(case, "-O2 -s", "-l:libboost_context.a")),
     ("lost", check_lost),
+    ("registers", check_registers),
+    ("busy", check_busy),
+    ("none", check_none),
     ("main_ended", check_main_ended),
     ("demo", check_demo),
     ("demo_saved", check_demo_saved),

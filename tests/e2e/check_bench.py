@@ -19,6 +19,8 @@ ROWS = {
     "lost_by_rate": [],
     "event_cost": ["an event with two integers, where nobody listens", "an event with two integers, recorded"],
     "events_lost": ["events lost at 100,000 events/s", "events lost at 1 M events/s"],
+    "told_cost": ["an event of ctp/coroutine.h, "],
+    "told_bytes": ["bytes an event of ctp/coroutine.h"],
     "trace_size": ["bytes a switch, of", "bytes a switch as JSON lines"],
     "reading": ["ctp-analyze --lost-wakeup", "ctp-analyze --all", "ctp-run -o x.jsonl", "ctp-analyze x.jsonl"],
     "engine": ["switches written a second of the engine's CPU time", "the engine with 1 idle coroutines: CPU",
@@ -67,7 +69,7 @@ def check_list(case):
 
 
 def check_page(case):
-    """What is not between the marks stays, and a second run replaces the first."""
+    """What is not between the marks stays, as does what is not measured now; a second run replaces the first."""
     page = case.dir / "page.md"
     page.write_text("# Title\n\nBefore.\n")
     out = bench(case, "--quick", "-o", page, "trace_size")
@@ -79,6 +81,11 @@ def check_page(case):
     equal([text.count(x) for x in ("bench: begin", "bench: end", "### Bytes of a switch")], [1, 1, 1], "marks and sections")
     equal([c[0] for c in rows(text)], [c[0] for c in rows(out)], "rows of the page against those that were printed")
     need(os.uname().release in text and "ctp-run" in text, f"no machine or no version: {text}")
+    bench(case, "--quick", "-o", page, "event_cost")
+    titles = re.findall(r"^### (.*)", page.read_text(), re.M)
+    equal(titles, ["What an event costs", "Bytes of a switch"], "sections, in order")
+    kept = lambda of: of[of.index("### Bytes of a switch"):]
+    equal(kept(page.read_text()), kept(text), "the section that was not measured again")
 
 
 def check_plot(case):

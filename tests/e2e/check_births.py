@@ -11,7 +11,7 @@ from check_engines import TARGETS, built
 from check_stackless import SOURCE, observed
 from harness import Skip, child_of, equal, need, tool
 
-CXX = TARGETS / "births.cpp"
+CXX, PLUGIN = TARGETS / "births.cpp", TARGETS / "births_plugin.cpp"
 COMPILERS = ["g++", "clang++"]
 LEVELS = {"O0": ["-O0"], "O2": ["-O2"], "Os": ["-Os"], "no-pie": ["-O2", "-fno-pie", "-no-pie"], "no-plt": ["-O2", "-fno-plt"],
           "now": ["-O2", "-Wl,-z,now"]}
@@ -69,6 +69,71 @@ def check_reused(case):
     process.done()
 
 
+def check_destroyed(case, compiler, level):
+    """Those that were destroyed while they waited are counted, by who made and who destroyed them; not those that had ended."""
+    done = case.ctp("-q", program(case, CXX, compiler, *LEVELS[level]), "ended", "40")
+    equal(done.status, 0, done.err)
+    _, report = case.report()
+    equal(report["trace"]["stackless"]["destroyed"], 40, "destroyed while suspended")
+    said = [f["message"] for f in report["facts"] if "destroyed while suspended" in f["message"] or " of these: " in f["message"]]
+    equal((len(said), said[0]), (2, "40 C++20 coroutines were destroyed while suspended"), "facts")
+    told = re.fullmatch(r"40 of these: cancelled, created in make_all births.cpp:(\d+), destroyed by cancel_all births.cpp:(\d+)", said[1])
+    need(told, said[1])
+    need(at({"line": int(told[1])}, CXX, "cancelled(i).h") and at({"line": int(told[2])}, CXX, "all[3 * i].destroy();"), said[1])
+
+
+def with_plugins(case, compiler, *words):
+    """(list of coroutines) of a C program that has loaded libraries with coroutines, and made some."""
+    other = program(case, PLUGIN, compiler, "-O1", "-shared", "-fPIC", "-DOTHER")
+    first = program(case, PLUGIN, compiler, "-O1", "-shared", "-fPIC")
+    packages.want("gcc", "libc6-dev")
+    host = built(case, "t-births-host", tool("gcc"), "-g", "-w", "-O1", TARGETS / "births_host.c", "-ldl")
+    process = case.ctp_start("-q", host, *words, first, other)
+    process.wait_for("ready")
+    found = listed(case, process)
+    process.signal(signal.SIGTERM)
+    process.done()
+    return found
+
+
+def check_opened(case, compiler, how):
+    """Libraries that a program loads when it runs, and their libstdc++ with them."""
+    found = with_plugins(case, compiler, "open", how)
+    equal([(name, (c["created_at"] or {"symbol": ""})["symbol"].split("(")[0]) for name, c in found], [("waits", "makes")] * 3, "created by")
+    need(all(at(c["created_at"], PLUGIN, "waits(i).h") and c["age_ns"] is not None for _, c in found), f"{found}")
+
+
+def check_opened_again(case, compiler):
+    """Another library where the first one lay: other places."""
+    found = with_plugins(case, compiler, "again", "now")
+    equal([(name, (c["created_at"] or {"symbol": ""})["symbol"].split("(")[0]) for name, c in found], [("waits_other", "makes_other")] * 3, "created by")
+
+
+def check_opened_filtered(case, compiler):
+    """A program that has restricted its system calls makes none but its own."""
+    found = with_plugins(case, compiler, "filtered", "now")
+    equal([(name, c["age_ns"]) for name, c in found], [("waits", None)] * 3, "not looked at")
+
+
+def check_debug_apart(case, compiler):
+    """A stripped program whose debug file lies beside it."""
+    packages.want("binutils")
+    whole, own = program(case, CXX, compiler, "-O1"), case.dir / "own"
+    for words in (("objcopy", "--only-keep-debug", whole, case.dir / "own.debug"), ("strip", "-o", own, whole),
+                  ("objcopy", f"--add-gnu-debuglink={case.dir}/own.debug", own)):
+        equal(case.run(tool(words[0]), *words[1:]).status, 0, words[0])
+    equal(case.ctp("-q", own, "fails").out, "caught 1\n", "with its debug file")
+    (case.dir / "own.debug").unlink()
+    equal(case.ctp("-q", own, "fails").out, "caught 0\n", "without it")
+
+
+def check_child(case):
+    """Of a child that is followed, too."""
+    done = case.ctp("-q", "-f", "sh", "-c", f"{program(case, CXX, 'g++', '-O1')} ended 10; true")
+    equal(done.status, 0, done.err)
+    equal(case.report()[1]["trace"]["stackless"]["destroyed"], 10, "destroyed while suspended")
+
+
 def check_finding(case, name, rules, maker, call):
     report, _ = observed(case, "g++", name)
     found = report["findings"]
@@ -114,11 +179,18 @@ def checks():
         short = compiler.replace("+", "x")
         for level in LEVELS:
             yield f"created/{short}/{level}", lambda case, c=compiler, o=level: check_created(case, c, o)
+            yield f"destroyed/{short}/{level}", lambda case, c=compiler, o=level: check_destroyed(case, c, o)
+        for how in ("now", "lazy"):
+            yield f"opened/{short}/{how}", lambda case, c=compiler, h=how: check_opened(case, c, h)
+        yield f"opened/{short}/again", lambda case, c=compiler: check_opened_again(case, c)
+        yield f"opened/{short}/filtered", lambda case, c=compiler: check_opened_filtered(case, c)
+        yield f"debug_apart/{short}", lambda case, c=compiler: check_debug_apart(case, c)
         yield f"own_new/{short}", lambda case, c=compiler: check_own_new(case, c)
         yield f"asan/{short}", lambda case, c=compiler: check_harmless(case, c, "-fsanitize=address")
         yield f"static/{short}", lambda case, c=compiler: check_harmless(case, c, "-static-libstdc++")
         yield f"plain/{short}", lambda case, c=compiler: check_harmless(case, c)
     yield "reused", check_reused
+    yield "child", check_child
     yield "thrown", check_thrown
     yield "finding/never_started", lambda case: check_finding(case, "never_started", {"CTP014", "CTP029"}, "never_started", "task t = lazy(i);")
     yield "finding/closed", lambda case: check_finding(case, "closed", {"CTP029"}, "closed", "waits_here(fds.back());")

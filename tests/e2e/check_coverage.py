@@ -140,7 +140,7 @@ def check_greenlet(case):
 
 def check_greenlet_term(case):
     """It has loaded the module long after its start, and does not end by exit."""
-    program = case.ctp_start(*greenlet(case), "wait")
+    program = case.ctp_start("--no-patch", *greenlet(case), "wait")
     program.wait_for("ready")
     program.signal(signal.SIGTERM)
     done = program.done()

@@ -8,7 +8,7 @@ import socket
 
 from check_attach import Server, may_attach, words_into_libctp
 from check_events import counts, shown
-from harness import ROOT, Skip, child_of, equal, need, tool, until
+from harness import ROOT, Skip, child_of, equal, need, proc_state, tool, until
 
 
 def ctl(case, *words, before=()):
@@ -99,13 +99,20 @@ def check_stopped(case):
     need(any(f["symbol"] == "command" for f in finding["closer_stack"]), f"closed by {finding['closer_stack']}")
 
 
+def leads_to(link):
+    try:
+        return os.readlink(link)
+    except FileNotFoundError:
+        return ""  # it was open for a moment
+
+
 class Line:
     """Requests without a process for each."""
 
     def __init__(self, engine, pid):
         place = f"/proc/{engine}/fd"
         self.pid = pid
-        self.path, = (f"{place}/{fd}" for fd in os.listdir(place) if os.readlink(f"{place}/{fd}").endswith("/ctp-control (deleted)"))
+        self.path, = (f"{place}/{fd}" for fd in os.listdir(place) if leads_to(f"{place}/{fd}").endswith("/ctp-control (deleted)"))
 
     def ask_all(self, verbs):
         """As many at once as there are verbs; how each was answered."""
@@ -258,6 +265,9 @@ class Asked:
         os.write(self.to, b"s")
         self.process.wait_for(f"said {self.times}")
 
+    def asleep(self):
+        until(lambda: proc_state(self.pid) == "S", "the program to wait")
+
     def end(self):
         os.close(self.to)
         done = self.process.done()
@@ -303,9 +313,11 @@ def check_asleep(case):
     before = () if os.getuid() else [tool("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups"]
     case.dir.chmod(0o777)
     program = Asked(case, -1, options=["--events=many"], before=before)
+    program.asleep()
     done = ctl(case, program.pid, "events", "http", before=before)
     equal((done.status, done.err, done.out), (0, "", "recorded as soon as the program makes a call that waits: http\n"), "asleep")
     program.say()
+    program.asleep()
     does(case, "a call that waits: many\n", program.pid, "events", "many")
     program.say()
     program.end()

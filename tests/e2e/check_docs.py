@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The commands that README.md and docs/ show: they are run on the demo, and what the tutorial prints of it is what they print."""
+"""The commands that README.md and docs/ show: they are run on the demo, and what the tutorial prints of it is what they print.
+The list of exhibits in docs/museum.md is what the exhibits say of themselves."""
 import json
 import os
 import re
 import shlex
 import shutil
 import signal
+import sys
 
 from harness import ROOT, child_of, equal, need, until
 
@@ -100,6 +102,14 @@ def check_run(case):
         need(done.status in (0, 99), f"{page}: ctp-run {words}: {done} {lines}")  # 99: it watched nothing
         tried += 1
     need(tried > 4, f"{tried} commands of ctp-run")
+
+
+def check_museum(_case):
+    """`tests/museum/run.py --catalogue` writes it."""
+    sys.path.append(str(ROOT / "tests/museum"))
+    import exhibit_list
+    page = exhibit_list.PAGE.read_text()
+    equal(page[len(exhibit_list.without(page)):], exhibit_list.text(), "the list of exhibits in docs/museum.md")
 
 
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

@@ -8,7 +8,7 @@ import signal
 import struct
 import subprocess
 
-from harness import Failed, Skip, child_of, closing, equal, need, proc_state, timeout, tool, until
+from harness import Failed, Skip, child_of, closing, equal, gone, need, timeout, tool, tried, until
 
 # way -> (status, why there is a last look; None: there is none of that process's)
 WAYS = {
@@ -154,7 +154,7 @@ def check_engine_killed(case):
     process.popen.wait()
     process.popen.stdin.write(b"end\n")
     process.popen.stdin.flush()
-    until(lambda: not pathlib.Path(f"/proc/{program}").exists() or proc_state(program) == "Z", "the program's end")
+    until(lambda: gone(program), "the program's end")
     status, report = case.report()
     equal(status, 3 if report["trace"]["switches"] else 0, "ctp-analyze's status")
     equal(report["findings"], [], "findings")
@@ -339,7 +339,7 @@ def exit_tables(way, alone):
     return check
 
 
-CHECKS = [(f"end_{way}", one_end(way)) for way in WAYS] + [
+CHECKS = [(f"end_{way}", tried(one_end(way))) for way in WAYS] + [
     (f"exit_silent_{way}", exit_silent(way)) for way in EXITS] + [
     (f"exit_tables_{way}{'_alone' if alone else ''}", exit_tables(way, alone)) for way in EXITS for alone in (False, True)] + [
     *((f"crash_at_once_{way}", crash_at_once(way)) for way in ("abort", "fault", "null", "overflow")),

@@ -204,6 +204,43 @@ def check_refused(case):
         subprocess.run(["umount", full], check=True)
 
 
+def loaded(case, tool_path, *words):
+    """Which of our modules and the databases' libraries a command loads."""
+    done = case.run(tool_path, *words, env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(case.dir / "loads")})
+    [told] = case.dir.glob("loads.*")
+    names = set(re.findall(r"calling init: \S*/(ctp-export-\w+|libsqlite3|libpq|libmariadb|libcurl)\.so", told.read_text()))
+    need("calling init: " in told.read_text(), "the loader told nothing")
+    told.unlink()
+    return done, names
+
+
+def check_modules(case):
+    """A database's library is loaded for an export to it alone, by an installed ctp-analyze as well; what is not
+    there any more is named."""
+    if not (case.build / "build.ninja").exists():
+        raise Skip("no build tree to install from")
+    case.ctp(case.target("counts"), "basic")
+    done = case.run(tool("meson"), "install", "-C", case.build, "--no-rebuild", "--destdir", case.dir / "root")
+    equal(done.status, 0, f"{done}")
+    [installed] = (case.dir / "root").rglob("bin/ctp-analyze")
+    nowhere = "127.0.0.1:1/d"
+    for words, names, status in ((["--version"], set(), 0), (["--export=csv:out", "ctp.data"], set(), 0),
+                                 (["--export=sqlite:x.db", "ctp.data"], {"ctp-export-sqlite", "libsqlite3"}, 0),
+                                 ([f"--export=postgresql://{nowhere}", "ctp.data"], {"ctp-export-postgresql", "libpq"}, 2),
+                                 ([f"--export=mysql://{nowhere}", "ctp.data"], {"ctp-export-mariadb", "libmariadb"}, 2),
+                                 ([f"--export=clickhouse://{nowhere}", "ctp.data"], {"ctp-export-clickhouse", "libcurl"}, 2),
+                                 ([f"--fleet=clickhouse://{nowhere}", "lost_sites"], {"ctp-export-clickhouse", "libcurl"}, 2)):
+        if not all((case.build / f"src/analyze/{name}.so").exists() for name in names if name.startswith("ctp-")):
+            continue  # built without it
+        done, got = loaded(case, installed, *words)
+        equal((done.status, got), (status, names), f"{words}: {done}")
+    for module in (case.dir / "root").rglob("ctp-export-sqlite.so"):
+        module.unlink()
+        done = case.run(installed, "--export=sqlite:y.db", "ctp.data")
+        equal((done.status, done.err), (2, "ctp-analyze: cannot export to sqlite:y.db: ctp-export-sqlite.so is not where it "
+                                           "was installed, nor beside ctp-analyze; reinstall\n"), "without the module")
+
+
 def pathlib_full(case, size="64k", owner=0):
     """A file system of so many bytes, if one can be mounted here."""
     place = case.dir / "small"
@@ -385,5 +422,5 @@ def check_full_server(case):
         subprocess.run(["umount", "--lazy", full], check=True)
 
 
-CHECKS += [("full_server", check_full_server)]
+CHECKS += [("full_server", check_full_server), ("modules", check_modules)]
 CHECKS += [(kind.name, lambda case, kind=kind: check_server(case, kind)) for kind in (Postgres, Maria, ClickHouse)]

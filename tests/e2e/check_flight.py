@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from check_records import numbered
-from harness import child_of, equal, need, tool, until
+from harness import child_of, equal, need, tool, tried, until
 
 CHUNK = 1024  # slots
 
@@ -116,6 +116,7 @@ def check_request_place(case):
     equal((case.dir / "ctp.data.2").read_text(), "mine", "another's file")
 
 
+@tried
 def check_finding(case):
     """A finding of which the witness is certain writes a trace at once, and that one holds it."""
     process = case.ctp_start("--flight=1M", case.target("lost"))
@@ -163,6 +164,7 @@ def check_quiet(case):
     process = case.start(strace, "-f", "-e", "trace=write,pwrite64,writev,pwritev,pwritev2,openat", "-o", "calls",
                          case.run_tool, "--flight=256K", case.target("records"), "2", "300000", stdin=subprocess.PIPE)
     process.wait_for("ready")
+    until(lambda: re.search(r'"stackless\.jsonl".*\n', (case.dir / "calls").read_text()), "the last of its files")
     before = (case.dir / "calls").read_text().count("\n")
     line(process)
     process.wait_for("done")

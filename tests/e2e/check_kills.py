@@ -11,7 +11,7 @@ import struct
 import sys
 
 from kills import engine_of
-from harness import Skip, child_of, equal, need, session_members, until
+from harness import Skip, child_of, equal, need, session_members, timeout, until
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -121,7 +121,7 @@ def check_instants_again_lines(case):
 def check_instants_held(case):
     """ctp-run is killed while it holds threads: they go on, and nobody stays stopped."""
     for n in range(1, 6):
-        killer = case.start(case.target("kill-at"), f"{n}@ptrace", case.run_tool, "-q", "--prove", "--timeout=5", "-o", f"t{n}",
+        killer = case.start(case.target("kill-at"), f"{n}@ptrace", case.run_tool, "-q", "--prove", timeout(5), "-o", f"t{n}",
                             case.target("lost"), "loop=mn", "n=8")
         done = killer.done()
         if done.status == 2 or (n == 1 and "killed" not in done.out):

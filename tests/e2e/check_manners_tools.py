@@ -168,7 +168,6 @@ def check_other_sanitizers(case):
 
 CALLS = """
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -177,12 +176,15 @@ int main(int argc, char **argv)
 	static ucontext_t u;
 	char c;
 	for (long n = atol(argv[2]); n > 0; n--)
-		if (!strcmp(argv[1], "read")) (void)!read(-1, &c, 1);
-		else if (!strcmp(argv[1], "close")) close(-1);
-		else if (!strcmp(argv[1], "dup")) (void)!dup(-1);
-		else if (!strcmp(argv[1], "epoll_wait")) epoll_wait(-1, NULL, 1, 0);
-		else if (!strcmp(argv[1], "getcontext")) getcontext(&u);
-		else if (!strcmp(argv[1], "swapcontext")) swapcontext(&u, &u);
+		switch (*argv[1]) { /* no strcmp(): it takes more instructions where a string lies at the end of a page */
+		case 'r': (void)!read(-1, &c, 1); break;
+		case 'c': close(-1); break;
+		case 'd': (void)!dup(-1); break;
+		case 'e': epoll_wait(-1, NULL, 1, 0); break;
+		case 'g': getcontext(&u); break;
+		case 's': swapcontext(&u, &u); break;
+		default: return 1;
+		}
 	return 0;
 }
 """

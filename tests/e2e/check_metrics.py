@@ -11,8 +11,7 @@ import urllib.error
 import urllib.request
 
 from check_verdicts import ready
-from harness import ROOT, equal, need, tool, until
-from servers import free_port
+from harness import ROOT, Skip, equal, free_port, need, tool, tried, until
 
 RULES = ROOT / "share/ctp/prometheus/ctp.rules.yml"
 CONFIG = """global: {{scrape_interval: 1s, evaluation_interval: 1s}}
@@ -36,6 +35,7 @@ def url_of(process):
     return process.wait_for("ctp-run: metrics: ", "err").split()[-1]
 
 
+@tried
 def check_text(case):
     """Both formats; the counts are those of the report; nothing but /metrics is answered."""
     process = ready(case, "--metrics=0", case.target("lost"), "n=3")
@@ -74,6 +74,7 @@ def check_text(case):
         pass
 
 
+@tried
 def check_counts(case):
     """Slices are counted as the trace has them, once each, whoever scrapes."""
     path = case.dir / "m"
@@ -106,6 +107,22 @@ def check_refused(case):
             done = case.ctp(*words, "sh", "-c", "echo ran")
             equal((done.status, done.out, len(done.err.splitlines())), (125, "", 1), f"{words}: {done}")
             need(part in done.err, done.err)
+
+
+def check_module(case):
+    """The HTTP server and what it needs are loaded for --metrics alone, by an installed ctp-run as well."""
+    if not (case.build / "build.ninja").exists():
+        raise Skip("no build tree to install from")
+    done = case.run(tool("meson"), "install", "-C", case.build, "--no-rebuild", "--destdir", case.dir / "root")
+    equal(done.status, 0, f"{done}")
+    [installed] = (case.dir / "root").rglob("bin/ctp-run")
+    listed = "cat /proc/$PPID/maps"
+    for words, there in (([], False), ([f"--metrics=unix:{case.dir}/m"], True)):
+        done = case.run(installed, *words, "sh", "-c", listed)
+        equal(done.status, 0, f"{words}: {done}")
+        need("libctp" not in done.out and "/ctp-run" in done.out, f"whose mappings: {done.out}")
+        equal([name for name in ("/ctp-metrics.so", "/libmicrohttpd", "/libgnutls") if name in done.out],
+              ["/ctp-metrics.so", "/libmicrohttpd", "/libgnutls"][:3 * there], f"loaded with {words}")
 
 
 def check_prometheus(case):
@@ -141,4 +158,4 @@ def check_prometheus(case):
     server.signal(signal.SIGINT)
 
 
-CHECKS = [("text", check_text), ("slices", check_counts), ("refused", check_refused), ("prometheus", check_prometheus)]
+CHECKS = [("text", check_text), ("slices", check_counts), ("refused", check_refused), ("module", check_module), ("prometheus", check_prometheus)]

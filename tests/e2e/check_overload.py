@@ -10,7 +10,7 @@ import struct
 import subprocess
 import threading
 
-from check_verdicts import describe, neighbours
+from check_verdicts import describe
 from harness import equal, need, proc_state, tool, until, witness
 
 RING = 4096       # slots of one with 64 KiB
@@ -53,9 +53,11 @@ class Rush:
         self.process.signal(signal.SIGCONT)
 
     def end(self):
-        """SIGTERM, once the witness has seen that nothing leads to the forgotten one. The report and what the program counted."""
+        """SIGTERM, once the witness has searched for what leads to the forgotten one: nothing, or a word by chance.
+        The report and what the program counted."""
         def seen():
-            return any(e["id"] == "P6a" and e["holds"] for line in witness(self.case.dir / "ctp.data") for e in line["evidence"])
+            return any(e["id"] == "P6a" and e["holds"] is not None
+                       for line in witness(self.case.dir / "ctp.data") for e in line["evidence"])
         until(seen, "the witness")
         self.process.signal(signal.SIGTERM)
         equal(self.process.done().status, -signal.SIGTERM, "status")
@@ -86,8 +88,9 @@ def right(report, switches):
     equal(trace["switches"], switches, "switches by the tables")
     equal(trace["healthy_waiters"], 100, "healthy waiters")
     equal([(f["rule"], f["count"]) for f in report["findings"]], [("CTP001", 1)], what)
-    verdict = report["findings"][0]["verdict"]
-    need(verdict == "proven" or neighbours(report), f"{verdict}: {what}")
+    # A word that leads to it by chance makes it likely, or inconclusive: main never sleeps in a wait of its own.
+    found = report["findings"][0]
+    need(found["verdict"] == "proven" or any(" leads to it" in way for way in found["open"]), f"{found['verdict']}: {what}")
 
 
 def check_drop(case):

@@ -83,18 +83,23 @@ __attribute__((constructor)) static void begin(void) { pthread_t t; pthread_crea
 
 
 def check_threads(case):
-    """A library's constructor has started a thread before libctp.so looks: it may be in any function."""
+    """A library's constructor has started a thread before libctp.so looks, and it may be in any function: of each, one byte is
+    written, and all switches count. Seldom the one place that this can lead to is in use: then it is said."""
     (case.dir / "thread.c").write_text(THREAD)
     built = case.run(tool("gcc"), "-shared", "-fPIC", "thread.c", "-o", "thread.so", "-lpthread")
     if built.status:
         raise Skip(f"does not build here: {built.err[-300:]}")
-    done = case.ctp("-o", "x", "-E", f"LD_PRELOAD={case.dir}/thread.so", "-E", "CO_ENGINE=slot", program(case), "basic")
-    equal(done.status, 0, f"status ({done})")
-    said(done.out)
-    _, report = case.report(case.dir / "x")
-    facts = [f["message"] for f in report["facts"] if f["rule"] == "CTP030"]
-    equal(report["trace"]["switches"], 0, "switches")
-    need(any("threads that were running already may be in it" in x for x in facts), f"facts: {facts}")
+    for _ in range(10):
+        done = case.ctp("-o", "x", "-E", f"LD_PRELOAD={case.dir}/thread.so", "-E", "CO_ENGINE=slot", program(case), "basic")
+        equal(done.status, 0, f"status ({done})")
+        known = said(done.out)
+        _, report = case.report(case.dir / "x")
+        if report["trace"]["switches"]:
+            equal((report["trace"]["coroutines"]["total"], report["trace"]["switches"]), known, "coroutines, switches")
+            return
+        facts = [f["message"] for f in report["facts"] if f["rule"] == "CTP030"]
+        need(any("would lead into memory that is in use" in x for x in facts), f"facts: {facts}")
+    raise AssertionError("memory was in use in each of 10 processes")
 
 
 def check_loads(*words, user=None):

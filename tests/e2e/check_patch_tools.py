@@ -115,16 +115,16 @@ LOW = """#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-enum { BYTES = 64 << 10 };
+enum { BYTES = 256 << 10, GUARD = 4096 };
 void sw_slot_back(void *to, void *from);
-static uint64_t mine[8], *other;
-static int deep;
+static uint64_t mine[8], apart[8], *memory, *other;
+static int deep; // 1: nearly to the end; 2: beyond it
 void co_body(void) {}
 __attribute__((noinline)) static int down(void)
 {
 	volatile char frame[256];
 	memset((void *)frame, 1, sizeof(frame));
-	return deep && frame > (char *)other + 3000 ? down() + frame[1] : frame[0];
+	return deep == 2 || (deep && frame > (char *)memory + 3000) ? down() + frame[1] : frame[0];
 }
 static void body(void)
 {
@@ -136,10 +136,15 @@ static void body(void)
 int main(int argc, char **argv)
 {
 	deep = atoi(argv[1]);
-	other = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (int i = 0; i < 16; i++)
+	memory = !strcmp(argv[2], "mapped")  ? mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) :
+		 !strcmp(argv[2], "guarded") ? aligned_alloc(GUARD, BYTES) :
+					       malloc(BYTES);
+	other = strcmp(argv[2], "guarded") ? memory : apart;
+	if (other == apart)
+		mprotect(memory, GUARD, PROT_NONE);
+	for (int i = 0; other == memory && i < 16; i++)
 		other[i] = (uint64_t)&mine[i % 8];
-	uint64_t *top = other + BYTES / 8 - 2;
+	uint64_t *top = memory + BYTES / 8 - 2;
 	top[0] = (uint64_t)body;
 	other[0] = (uint64_t)top;
 	for (int i = 0; i < 5; i++)
@@ -151,16 +156,35 @@ int main(int argc, char **argv)
 
 def check_low_end(case):
     """A library keeps a context at the lower end of the memory whose rest is its stack: that end was not reached, but for
-    calls that do."""
+    calls that do. The memory is a mapping of the program's, or malloc's, in a mapping of its own."""
     program(case)
     (case.dir / "low.c").write_text(LOW)
     path = built(case, "low", case.dir / "low.c", sources=("switchers.S",))
-    for deep, rules in ((0, []), (1, ["CTP020"])):
-        equal(case.ctp("-q", "-o", f"low.{deep}", path, deep).status, 0, "status")
-        _, report = case.report(case.dir / f"low.{deep}")
-        equal((report["trace"]["switches"], [f["rule"] for f in report["findings"]]), (10, rules), "to its end" if deep else "one call")
+    for memory in ("mapped", "malloc"):
+        for deep, rules in ((0, []), (1, ["CTP020"])):
+            equal(case.ctp("-q", "-o", f"{memory}.{deep}", path, deep, memory).status, 0, "status")
+            _, report = case.report(case.dir / f"{memory}.{deep}")
+            equal((report["trace"]["switches"], [f["rule"] for f in report["findings"]]), (10, rules),
+                  f"{memory}, {'to its end' if deep else 'one call'}")
 
 
-CHECKS = [("low_end", check_low_end), ("gdb_later", check_gdb_later), ("gdb_before", check_gdb_before), ("perf", check_perf), ("valgrind", check_valgrind),
+CRASHES = 10  # a process that dies waits 5 ms for ctp-run: where it lost the CPU meanwhile, the stack's end is not known
+
+
+def check_guard_in_block(case):
+    """A stack in a block of malloc's whose lowest page is a guard: a coroutine that runs into it has run off its stack."""
+    program(case)
+    (case.dir / "low.c").write_text(LOW)
+    path = built(case, "low", case.dir / "low.c", sources=("switchers.S",))
+    for deep, found in ((0, []), (2, [("CTP021", "proven")])):
+        for _ in range(CRASHES):
+            equal(case.ctp("-q", "-o", f"guard.{deep}", path, deep, "guarded").status, -11 if deep else 0, "status")
+            _, report = case.report(case.dir / f"guard.{deep}")
+            if report["findings"] or not found:
+                break
+        equal([(f["rule"], f["verdict"]) for f in report["findings"]], found, "findings")
+
+
+CHECKS = [("low_end", check_low_end), ("guard_in_block", check_guard_in_block), ("gdb_later", check_gdb_later), ("gdb_before", check_gdb_before), ("perf", check_perf), ("valgrind", check_valgrind),
           ("sanitizers", check_sanitizers)] + [
     (f"forks_{name}", check_forks(name)) for name in ("plain", "parallel", "inside", "goes_on", "unbegun", "exec", "vfork", "spawn")]

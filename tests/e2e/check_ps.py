@@ -162,6 +162,7 @@ def check_ready(case):
           "groups")
     equal((listing["counts"]["suspended"], listing["counts"]["ready"]), (2, 2), "counts")
     need(all(c["ready"] and not c["pooled"] for c in listing["groups"][0]["coroutines"]), f"{listing}")
+    until(lambda: proc_state(program) == "S", "the pause")
     text = ps(case, program).out
     need(re.search(r"^ 2 coroutines served_main \[ready, fds \d+#1, \d+#1 EPOLLIN, ", text, re.M), text)
     need(re.search(r"^ coroutine 1 served_main \[running on thread \d+ in pause, ", text, re.M), text)
@@ -197,8 +198,8 @@ def check_running(case):
     _, program = start(case, "mix")
     def asleep():
         threads = {t["running"]: t for t in listed(case, program)["threads"]}
-        return threads if threads[13]["call"] == "a sleep" and threads[13]["stack"] else None
-    threads = until(asleep, "the look while it sleeps")
+        return threads if threads[13]["call"] == "a sleep" and threads[13]["stack"] and threads[None]["call"] else None
+    threads = until(asleep, "the look while both sleep")
     equal((names(threads[13]["stack"])[0], threads[13]["os_tid"]), ("busy_main", threads[13]["tid"]), "the coroutine's")
     native = threads[None]
     equal((native["state"], native["call"], "main" in names(native["stack"])), ("S", "pause", True), f"{native}")
@@ -312,12 +313,12 @@ def check_core(case):
     need("not a core file" in refused(case, 2, __file__), "a text")
     need("running program" in refused(case, 2, "--watch", core), "--watch")
     at = region_at(data)
-    random.seed(5)
+    chance = random.Random(5)
     with open(core, "r+b", buffering=0) as odd:
         for _ in range(20):  # any word of its header turned round
-            where = at + 8 * random.randrange(128)
-            os.pwrite(odd.fileno(), struct.pack("<Q", random.choice([0, 1, 2**64 - 1, 2**31, 2**40, random.getrandbits(64)])), where)
-            done = ps(case, *random.choice([(), ("--tree",), ("--why", "--all")]), core)
+            where = at + 8 * chance.randrange(128)
+            os.pwrite(odd.fileno(), struct.pack("<Q", chance.choice([0, 1, 2**64 - 1, 2**31, 2**40, chance.getrandbits(64)])), where)
+            done = ps(case, *chance.choice([(), ("--tree",), ("--why", "--all")]), core)
             need(done.status in (0, 1, 2) and done.err.count("\n") == (done.status != 0), f"at {where - at:#x}: {done}")
             os.pwrite(odd.fileno(), data[where:where + 8], where)
 
@@ -626,16 +627,16 @@ def check_hostile(case):
     u64 = lambda at: struct.unpack_from("<Q", header, EXT + at)[0]
     threads, fds, modules, index, words = u64(0x18), u64(0x20), u64(0x30), u64(0x40), u64(0x48)
     states = [u64(0xa8) + i * 448 for i in range(10)]
-    random.seed(3)
+    chance = random.Random(3)
     odd = [0, 1, 2**64 - 1, 2**63, 2**31, 2**32 - 1, 2**20, 2**40]
     places = [(0, 1024, 30), (threads, 1024, 6), (fds + 6 * 256, 2048, 4), (modules, 1024, 6),
               (index, 64, 6), (words, 512, 10)] + [(s, 448, 3) for s in states]  # many more: fuzz-core_ps
     for place, room, times in places:
         for _ in range(times):
-            at = place + 8 * random.randrange(room // 8)
+            at = place + 8 * chance.randrange(room // 8)
             was = os.pread(fd, 8, at)
-            os.pwrite(fd, struct.pack("<Q", random.choice(odd + [random.getrandbits(64)])), at)
-            done = ps(case, random.choice(["--json", "--stack", "--all", "--tree", "--why"]), liar)
+            os.pwrite(fd, struct.pack("<Q", chance.choice(odd + [chance.getrandbits(64)])), at)
+            done = ps(case, chance.choice(["--json", "--stack", "--all", "--tree", "--why"]), liar)
             need(done.status in (0, 1, 2), f"at {at:#x}: {done}")
             need(done.err.count("\n") == (done.status != 0), f"at {at:#x}: {done}")
             os.pwrite(fd, was, at)

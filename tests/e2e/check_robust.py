@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from check_run import NOBODY, as_nobody, complete, says, small_disk, status_of
-from harness import OURS, ROOT, Failed, Process, Skip, child_of, equal, need, patience, proc_state, tool, until
+from harness import OURS, ROOT, Failed, Process, Skip, child_of, equal, gone, need, patience, proc_state, timeout, tool, until
 
 SHELL = "bash"
 
@@ -425,7 +425,7 @@ def check_block_engine_killed(case):
     until(lambda: list(case.dir.glob("ctp.data/t*")), "a stream")
     os.kill(process.pid, signal.SIGKILL)
     process.popen.wait()
-    until(lambda: not pathlib.Path(f"/proc/{program}").exists() or proc_state(program) == "Z", "the program's end")
+    until(lambda: gone(program), "the program's end")
     equal(process.out(), bare.out, "what the program said")
 
 
@@ -461,7 +461,7 @@ def check_data_limit(case):
 
 def check_serves_page_faults(case):
     """A program with a userfaultfd: nobody reads its memory while the thread that serves its faults is held."""
-    process = case.ctp_start("--timeout=2", case.target("userfault"))
+    process = case.ctp_start(timeout(2), case.target("userfault"))
     if process.wait_for("re") == "refused":
         raise Skip("the kernel gives no userfaultfd")
     equal(process.done().status, 124, "status")

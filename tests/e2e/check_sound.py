@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 
-from harness import Skip, child_of, equal, need, timeout, until, witness
+from harness import Skip, child_of, equal, need, timeout, tried, until, witness
 
 PLACES = ["packed", "counted", "private_ro", "private_none", "shared_ro", "shared_none", "file_ro", "stream", "pipe",
           "socketpair", "tcp", "udp", "eventfd", "memfd", "signal", "timer", "nested", "pool_guards", "pool_fixed",
@@ -94,6 +94,7 @@ def check_resumed(case, place, target=None):
     equal(found, [], "findings")
 
 
+@tried
 def check_freed(case, place):
     """No way back: the word lies in memory that malloc has back."""
     process = case.ctp_start(case.target("sound-hide"), place)

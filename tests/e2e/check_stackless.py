@@ -24,31 +24,32 @@ FAULTS = {
     "popped": "CTP029 proven", "event_lost": "CTP029 proven", "ring": "CTP029 proven", "timer_dropped": "CTP029 proven",
     "registration_removed": "CTP029 proven", "overwritten": "CTP029 proven", "never_started": "CTP014 proven",
     "closed_timer": "CTP029 proven", "lock_freed": "CTP029 proven", "callback_threw": "CTP029 proven",
-    "map_kept": "CTP029 likely", "owned": "CTP029 likely",
+    "map_kept": "CTP029 likely", "owned": "CTP029 likely", "numbered": "CTP029 suspect",
 }
 ALSO = {
     "never_started": ["CTP029 proven"],  # the compiler has put the ramp elsewhere: its line is that of the first suspension
     "closed_deep": ["CTP029 likely"],    # a dead word leads to one that awaits it
 }
-CLOSED = {"closed", "closed_timer", "closed_deep", "closed_handle", "map_kept", "owned"}
+CLOSED = {"closed", "closed_timer", "closed_deep", "closed_handle", "map_kept", "owned", "numbered"}
 # Never PROVEN: of these nothing may be said, but for what stands behind.
 SOUND = {
     "healthy": "", "parked_generators": "", "ended_and_kept": "", "ended_and_leaked": "", "lazy_and_kept": "", "queued": "",
     "tagged": "", "packed": "", "shifted": "", "by_promise": "", "typed_keys": "", "line_numbers": "", "lazy_as_text": "",
     "in_a_pipe": "", "in_a_thread": "", "closed_and_resumed": "",
+    "numbered_again": "", "numbered_later": "",
     "destroyed": "", "armed_timers": "", "pool_allocator": "", "polling_executor": "CTP029 likely", "io_uring_beside": "CTP029 inconclusive", "forged": "",
 }
 # A thread that has ended leaves words on its stack, which the C library keeps: they count.
 DOUBTFUL = {"thread_ended": "CTP029 proven"}
 
 
-def program(case, compiler, *words):
+def program(case, compiler, *words, source=SOURCE):
     packages.want("g++" if compiler == "g++" else "clang")
     if not shutil.which(compiler):
         raise Skip(f"no {compiler}")
     words = words or ("-O1",)
-    name = "t-stackless-" + compiler.replace("+", "x") + "".join(words)
-    return built(case, name, tool(compiler), "-std=c++20", "-g", "-w", *words, SOURCE, "-pthread")
+    name = f"t-{source.stem}-" + compiler.replace("+", "x") + "".join(words)
+    return built(case, name, tool(compiler), "-std=c++20", "-g", "-w", *words, source, "-pthread")
 
 
 def looked(trace):
@@ -64,15 +65,15 @@ def searched(trace):
     return lines if lines and not (lines[0]["undecided"] and re.search("^memory was not searched$|ran while", lines[0]["why"])) else None
 
 
-def observed(case, compiler, name):
-    """(report, lines): what is said of a program that has come to rest, and is then told to end."""
-    process = case.ctp_start(program(case, compiler), name)
+def observed(case, compiler, name, path=None, ends=("closed_and_resumed", "destroyed")):
+    """(report, lines): what is said of a program that has come to rest, and is then told to end. ends: cases of which none is left."""
+    process = case.ctp_start(path or program(case, compiler), name)
     if name == "io_uring_beside":
         until(lambda: process.out() or process.popen.poll() is not None, "its first line")
         if "no io_uring" in process.out():
             raise Skip("the kernel has no io_uring, or refuses it")
     process.wait_for("ready")
-    ended = name in ("closed_and_resumed", "destroyed")
+    ended = name in ends
     until(lambda: ended or searched(case.dir / "ctp.data"), "an inspection")
     os.kill(child_of(process.pid), signal.SIGTERM)
     process.done()
@@ -90,12 +91,18 @@ def said(report):
 
 
 def check_fault(case, compiler, name, expected):
-    report, lines = observed(case, compiler, name)
+    each = 2 if name == "ring" else 1
+    # A word that a stack still has may lead to some; by chance, now and then, words lead to more: see harness.led_to.
+    left = COUNT - 1 if name == "ring" else int(expected.endswith(("likely", "suspect")))
+    for _ in range(3):
+        report, lines = observed(case, compiler, name)
+        found = sum(f["count"] for f in report["findings"])
+        if found >= (COUNT - left) * each:
+            break
+        case.anew()
     allowed = [expected, *ALSO.get(name, [])]
     need(said(report) and all(x in allowed for x in said(report)), f"{said(report)} of {allowed}: {lines}")
-    each = 2 if name == "ring" else 1
-    found = sum(f["count"] for f in report["findings"])
-    need(COUNT * each - (expected.endswith("likely")) <= found <= COUNT * each, f"{found} coroutines in findings")
+    need((COUNT - left) * each <= found <= COUNT * each and found % each == 0, f"{found} coroutines in findings")
     equal(report["trace"]["stackless"]["in_findings"], found, "the same in the counts")
     for f in report["findings"]:
         where = f["waiter_stack"][0]
@@ -192,6 +199,59 @@ def check_lost_undecided(case):
     done = case.run(case.build / "src/ps/ctp-ps", "--lost", process.pid)
     need(done.status in (1, 3) and ("not decided which of 3" in done.out) == (done.status == 3), done.out)
     process.end()
+
+
+# What remains to be found without names. Of Clang's: those that suspend at several places, in frames of their own.
+STRIPPED = {"healthy": {"suspended": 12}, "parked_generators": {"suspended": 3}, "owned": {"suspended": 6}, "lazy_and_kept": {"initial": 3},
+            "ended_and_kept": {"final": 3}, "destroyed": {}}
+
+
+def states_of(out):
+    found = {}
+    for g in out["groups"]:
+        found[g["state"]] = found.get(g["state"], 0) + g["count"]
+    return found
+
+
+def stripped(case, whole):
+    packages.want("binutils")
+    equal(case.run(tool("strip"), "-o", case.dir / "stripped", whole).status, 0, "strip")
+    return case.dir / "stripped"
+
+
+def check_stripped(case, compiler, *words):
+    """No symbol names the functions: their code does. All of GCC's are found, and of Clang's none that is not there."""
+    own = stripped(case, program(case, compiler, *words))
+    for name, states in STRIPPED.items():
+        process = case.start(own, name)
+        process.wait_for("ready")
+        out = listing(case, process.pid)
+        found = states_of(out)
+        if compiler == "g++":
+            equal(found, states, name)
+        need(sum(found.values()) <= sum(states.values()), f"{name}: {found} of {states}")
+        need(compiler == "g++" or name != "owned" or "-flto" in words or found == states, f"{name}: {found}")
+        for c in (c for g in out["groups"] for c in g["coroutines"]):
+            need("no symbol names" in c["evidence"][0], f"{c['evidence']}")
+            need(not c["suspended_at"] or not c["suspended_at"]["line"], f"a line: {c['suspended_at']}")
+        if name == "healthy" and compiler == "g++":
+            edges = listing(case, process.pid, "--tree")["waits_for"]
+            equal([e["why"] for e in edges], ["await"] * 6, "who awaits whom")
+        process.end()
+
+
+def check_callbacks(case, compiler):
+    """Objects that begin with two functions, in a stripped C++ program: none is a coroutine."""
+    packages.want("g++" if compiler == "g++" else "clang")
+    if not shutil.which(compiler):
+        raise Skip(f"no {compiler}")
+    source = TARGETS / "callbacks.cpp"
+    for words in (["-O0"], ["-O2"], ["-Os", "-no-pie"]):
+        name = "t-callbacks-" + compiler.replace("+", "x") + "".join(words)
+        process = case.start(stripped(case, built(case, name, tool(compiler), "-std=c++20", "-w", *words, source)), 40)
+        process.wait_for("ready")
+        equal(listing(case, process.pid)["groups"], [], f"{words}")
+        process.end()
 
 
 def check_cut_core(case, compiler):
@@ -336,6 +396,36 @@ def check_ended_since(case):
     equal(told["before_end_ns"] > 0, looked(case.dir / "ctp.data")[0]["look"] == "live", "when that was")
 
 
+# What stays of three that seem to be lost, by what the program does with them when SIGTERM has come to ctp-run.
+WITHDRAWN = {"kept": COUNT, "resumed": 0, "destroyed": 0, "suspended_again": 0, "running": COUNT - 1, "ticking": COUNT}
+
+
+def check_withdrawn(case, compiler, name, stay):
+    """The inspection at SIGTERM comes before the program resumes what it had hidden: the report is of the end."""
+    process = case.ctp_start(program(case, compiler, source=TARGETS / "stackless_hidden.cpp"), name)
+    process.wait_for("ready")
+    process.signal(signal.SIGTERM)
+    process.done()
+    report = json.loads(case.analyze("ctp.data", "--format=json").out)
+    validate(report)
+    lines = looked(case.dir / "ctp.data")
+    proven = sum(f["count"] for f in report["findings"] if f["verdict"] == "proven")
+    need(proven <= stay, f"{proven} proven of {lines}")
+    doubt = [line["why"] for line in lines if line["what"] == "doubt"]
+    if not lines or lines[0]["look"] != "final" or lines[0]["undecided"] or (doubt and name != "ticking"):
+        raise Skip(f"this machine: memory was not searched in time: {lines}")
+    seen = [line for line in lines if line["what"] == "coroutine"]
+    equal((len(seen), {line["answer"] for line in seen}), (COUNT, {"lost"}), "at SIGTERM nothing led to them")
+    equal(sum(f["count"] for f in report["findings"]), stay, f"of {lines}")
+    equal(report["trace"]["stackless"]["suspended"], stay, "suspended")
+    went_on = [line for line in lines if line["what"] == "control"]
+    equal((len(went_on), proven), (0, stay) if stay == COUNT else (1, 0), f"of {lines}: one that goes on speaks for all others")
+    with open(case.dir / "ctp.data/ctp/image0/stackless.jsonl", "a") as file:
+        file.write('{"v":1,"what":"doubt","why":"no time"}\n')
+    doubted = json.loads(case.analyze("ctp.data", "--format=json").out)
+    equal(said(doubted), ["CTP029 likely"] if stay else [], "of which nobody could tell at the end")
+
+
 def check_killed(case):
     """Of one that nobody could look at when it ended, the report says how long before that it was looked at."""
     process = case.ctp_start(program(case, "g++"), "queued")
@@ -425,8 +515,14 @@ def checks():
         for words in (("-O0",), ("-O2",), ("-Os",), ("-O2", "-flto"), ("-O2", "-g0")):
             yield (f"listing/{short}{''.join(words)}",
                    lambda case, c=compiler, w=words: check_listing(case, c, *w))
+        for name, stay in WITHDRAWN.items():
+            yield f"withdrawn/{name}/{short}", lambda case, c=compiler, n=name, s=stay: check_withdrawn(case, c, n, s)
         for name, many in LOST.items():
             yield f"lost/{name}/{short}", lambda case, c=compiler, n=name, m=many: check_lost(case, c, n, m)
+        for words in (("-O0",), ("-O2",), ("-Os",), ("-O2", "-flto"), ("-O2", "-no-pie")):
+            yield (f"stripped/{short}{''.join(words)}",
+                   lambda case, c=compiler, w=words: check_stripped(case, c, *w))
+        yield f"stripped/callbacks/{short}", lambda case, c=compiler: check_callbacks(case, c)
         yield f"cut_core/{short}", lambda case, c=compiler: check_cut_core(case, c)
         yield f"scale/{short}", lambda case, c=compiler: check_scale(case, c)
     yield "memory", check_memory

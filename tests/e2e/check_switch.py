@@ -12,9 +12,9 @@ MOST = {
     ("bench-switch", (), 1): 120, ("bench-switch", (), 100): 120, ("bench-switch", (), 10000): 120,
     ("bench-jump", (), 1): 164, ("bench-jump", (), 100): 164, ("bench-jump", (), 10000): 169,
     ("bench-fcontext", (), 1): 116, ("bench-fcontext", (), 100): 116, ("bench-fcontext", (), 10000): 118,
-    ("bench-fcontext", ("in-turn",), 100): 180,
+    ("bench-fcontext", ("in-turn",), 100): 157,
     ("bench-fcontext-static", (), 1): 127, ("bench-fcontext-static", (), 100): 127,
-    ("bench-fcontext-static", ("in-turn",), 100): 188,
+    ("bench-fcontext-static", ("in-turn",), 100): 165,
 }
 LESS, MORE = 100_000, 200_000  # switches
 SLACK = 5  # the compiler, the frames of other programs
@@ -50,38 +50,48 @@ def check_instructions(case, program, words, n):
 
 STATION = 456  # bytes of an image's record of a station: its number, then struct ctp_state, from HEAD on
 HEAD, TURN, LIFE, SINCE, SLOT, CREATED, TRIED, LATE = 64, 8, 8 + 1, 8 + 16, 8 + 24, 8 + 280, 8 + 0x1a0, 8 + 0x1bc
+OTHER, OTHER_SP = 8 + 336, 8 + 344
 FINISHED = 4
 
 
+def written(case, trace):
+    """What a run has written down, but for times (how late they may be: LATE), the thread's number, where the fast path looks first (OTHER),
+    and of those that are no more since when they waited (TRIED) and where they saved themselves (SLOT), which nobody asks: (records, tables)."""
+    shown = case.run(tool("babeltrace2"), trace).out.splitlines()
+    lines = [re.sub(r"^.*?(?=ctp:)|\{ tid = [^}]*\}, |tid = \d+", "", x) for x in shown]
+    image = case.dir / trace / "ctp/image0"
+    stations = bytearray((image / "stations").read_bytes()[HEAD:])
+    need(stations and len(stations) % STATION == 0, f"{len(stations)} bytes of stations")
+    for at in range(0, len(stations), STATION):
+        for word in (SINCE, CREATED, OTHER, OTHER_SP, *[SLOT, TRIED] * (stations[at + LIFE] >= FINISHED)):
+            struct.pack_into("<Q", stations, at + word, 0)
+        stations[at + LATE] = 0
+        stations[at + TURN] &= 0xe0  # its lock's sequence: `late` is written under it
+    return lines, {"stations": stations} | {name: (image / name).read_bytes()[HEAD:] for name in ("stack_words", "stack_index", "sites")}
+
+
+def compare_ways(case, program, words, least):
+    """The same switches, by the fast path and by the slow one: what is written is the same, word by word. words: of a way."""
+    found = []
+    for way in ("short", "other"):
+        trace = ".".join(["x", *map(str, words(way))])
+        done = case.ctp_by_tsc("-q", "-o", trace, "--overflow=block", program, *words(way), before=(tool("setarch"), "-R"))
+        equal((done.status, done.out), (0, ""), f"{way}: status ({done})")
+        found.append(written(case, trace))
+    (lines, tables), (others, other_tables) = found
+    need(sum("ctp:s" in x for x in lines) > least, f"{words('')}: hardly any switch")
+    equal(len(lines), len(others), f"{words('')}: records")
+    for one, other in zip(lines, others):
+        equal(one, other, f"{words('')}: a record")
+    for name, one in tables.items():
+        need(one == other_tables[name], f"{words('')}: {name} differ")
+
+
 def check_two_ways(case):
-    """What both ways write is the same, word by word but for times (of one that is no more, too: TRIED; how late they may be: LATE), the
-    thread's number, and where those that are no more have saved themselves (nobody asks): records, the stations with their registers, the stacks and what is known of them."""
     runs = ((1, 300), (2, 3000), (7, 5000), (40, 20000))
     engines = [(), ("callers",), ("jump",), ("jump", "callers")] + [("fcontext",)] * (case.build / "bench/bench-fcontext").exists()
     for n, switches, *more in [(*run, *more) for run in runs for more in engines]:
-        lines, tables = [], []
-        for way in ("short", "other"):
-            trace = ".".join(["x", way, str(n), *more])
-            done = case.ctp_by_tsc("-q", "-o", trace, "--overflow=block", case.target("twoways"), way, n, switches,
-                                   *more, before=(tool("setarch"), "-R"))
-            equal((done.status, done.out), (0, ""), f"{way}: status ({done})")
-            shown = case.run(tool("babeltrace2"), trace).out.splitlines()
-            lines.append([re.sub(r"^.*?(?=ctp:)|\{ tid = [^}]*\}, |tid = \d+", "", x) for x in shown])
-            image = case.dir / trace / "ctp/image0"
-            stations = bytearray((image / "stations").read_bytes()[HEAD:])
-            need(stations and len(stations) % STATION == 0, f"{len(stations)} bytes of stations")
-            for at in range(0, len(stations), STATION):
-                for word in (SINCE, CREATED, *[SLOT, TRIED] * (stations[at + LIFE] >= FINISHED)):
-                    struct.pack_into("<Q", stations, at + word, 0)
-                stations[at + LATE] = 0
-                stations[at + TURN] &= 0xe0  # its lock's sequence: `late` is written under it
-            tables.append([stations] + [(image / name).read_bytes()[HEAD:] for name in ("stack_words", "stack_index", "sites")])
-        need(sum("ctp:s" in x for x in lines[0]) > switches // 2, f"{n}: hardly any switch")
-        equal(len(lines[0]), len(lines[1]), f"{n}: records")
-        for one, other in zip(*lines):
-            equal(one, other, f"{n}: a record")
-        for name, one, other in zip(("stations", "stack_words", "stack_index", "sites"), *tables):
-            need(one == other, f"{n}: {name} differ")
+        compare_ways(case, case.target("twoways"), lambda way: (way, n, switches, *more), switches // 2)
 
 
 CHECKS = [("two_ways", check_two_ways)] + [("_".join(["switch", "instructions", *words, *program.split("-")[1:], str(n)]),

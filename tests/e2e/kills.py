@@ -15,6 +15,7 @@ Prints what failed, with the words to repeat it, and last `N rounds, N failed`.
 """
 import argparse
 import ctypes
+import functools
 import json
 import mmap
 import os
@@ -29,29 +30,14 @@ import sys
 import tempfile
 import time
 
+import harness
+from harness import Failed, need
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BOUND = 120  # seconds for anything that ought to happen
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: the program's status is ours to collect when ctp-run is gone
 PER_ROUND, CHILD_ROUNDS = 4 * 51 * 2, 5  # switches, as in killed.c
-
-
-class Wrong(Exception):
-    pass
-
-
-def need(condition, why):
-    if not condition:
-        raise Wrong(why)
-
-
-def until(condition, what):
-    end = time.monotonic() + BOUND
-    while True:
-        value = condition()
-        if value:
-            return value
-        need(time.monotonic() < end, f"waited {BOUND} s in vain for {what}")
-        time.sleep(0.001)
+until = functools.partial(harness.until, bound=BOUND, every=0.001)
 
 
 def kill(pid):
@@ -207,8 +193,8 @@ class Round:
         """Until nobody of this round lives."""
         try:
             until(lambda: self.reap(block=False), "the end of all processes")
-        except Wrong as wrong:
-            raise Wrong(f"{wrong}: {self.left()}") from None
+        except Failed as wrong:
+            raise Failed(f"{wrong}: {self.left()}") from None
         self.popen.returncode = self.status.get(self.popen.pid)
 
     def left(self):
@@ -321,7 +307,7 @@ def one(build, seed, number, keep):
         r.check_own_status()
         r.check_trace()
         r.check_leftovers()
-    except (Wrong, subprocess.TimeoutExpired) as wrong:
+    except (Failed, subprocess.TimeoutExpired) as wrong:
         return f"round {number} ({plan}): {wrong}" + (f"; see {place}" if keep else "")
     finally:
         r.end()

@@ -14,15 +14,9 @@ import threading
 import urllib.error
 import urllib.request
 
-from harness import Failed, Skip, need, tool, until
+from harness import Failed, Skip, free_port, need, tool, until
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def library(name):

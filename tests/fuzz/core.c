@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct world w;
 	char note[FORMAT_NOTE] = "";
 	struct format_settings how = { .full = true, .note = note };
-	if (world_open(&w, fuzz_file("core", data, size), 0, &error))
+	if (world_open(&w, fuzz_file("core", data, size), 0, NULL, &error))
 		return 0;
 	struct report r = { .world = &w };
 	if (!report_make(&r, &w, &settings)) {

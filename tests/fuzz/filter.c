@@ -27,7 +27,7 @@ static struct world *world(void)
 	c->stack = builder_stack(&b, 1, (uint64_t[]){ (uint64_t)(uintptr_t)world + 5 });
 	builder_close(&b, 7, 12, BUILDER_START + 2600000);
 	builder_look(&b, c, 7, 3, BUILDER_START + 3000000000ULL, "++++++?", NULL);
-	return builder_end(&b) || world_open(&w, path, 0, &error) ? NULL : &w;
+	return builder_end(&b) || world_open(&w, path, 0, NULL, &error) ? NULL : &w;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct world w;
 	unsigned moves = 0;
 	char note[FORMAT_NOTE] = "";
-	if (world_open(&w, fuzz_file("trace.jsonl", data, size), 0, &error))
+	if (world_open(&w, fuzz_file("trace.jsonl", data, size), 0, NULL, &error))
 		return 0;
 	transitions_walk(&w, no_move, &moves);
 	for (const struct format *f = formats; f->name; f++) {

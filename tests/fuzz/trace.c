@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(from, sizeof(from), "%s/trace", fuzz_folder());
 	snprintf(to, sizeof(to), "%s/plain", fuzz_folder());
 	archive_unpack(data, size, from);
-	if (!world_open(&w, from, 0, &error)) {
+	if (!world_open(&w, from, 0, NULL, &error)) {
 		transitions_walk(&w, no_move, &moves);
 		write_all(&w);
 		compare(&w);

@@ -15,6 +15,7 @@ import sys
 import threading
 
 import exhibit as exhibits
+import exhibit_list
 from exhibit import VERDICTS
 from harness import Failed, proc_state
 
@@ -262,13 +263,11 @@ def document(rows, wrong, weak, chosen, args):
            "(allowed outside *plain*); *missed*: no finding of the right rule. *look-alikes*: runs of programs in which nothing is",
            "wrong; *flagged*: with any finding. *false PROVEN*: PROVEN where nothing may be. *other*: the right finding, but",
            "with another besides, other coroutines, or without its line; or the program's end was not its own.", "",
-           "## All rules", "", *table("condition", total)]
-    for rule in sorted(rows):
-        out += [f"## {rule}" if rule != "none" else "## Healthy re-creations", "", *table("condition", rows[rule])]
+           "## Figures", "", *table("condition", total)]
     out += ["## What was weaker", "", *names_of(weak, args.runs, lambda shown: ", ".join(sorted(set(shown)))), "",
             "## What was not as it should be", "",
-            *names_of(wrong, args.runs, lambda whys: whys[0].splitlines()[0].split(" [")[0])]
-    return "\n".join(out) + "\n"
+            *names_of(wrong, args.runs, lambda whys: whys[0].splitlines()[0].split(" [")[0]), ""]
+    return "\n".join(out) + "\n" + exhibit_list.text()
 
 
 def long(chosen, build, args, once):

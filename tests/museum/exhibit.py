@@ -36,11 +36,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "e2e"))
 
 from check_engines import built, with_boost  # noqa: E402
-from harness import BOUND, Failed, Skip, need, timeout, tool, until, witness  # noqa: E402
+from harness import BOUND, Failed, Skip, need, no_time, timeout, tool, until, witness  # noqa: E402
 
 VERDICTS = ["inconclusive", "suspect", "likely", "proven"]  # the weakest first
 HEADER = re.compile(r"//\s+(expect|end|engine|patched|run|not|order|needs|pending|said):\s*(.*?)\s*$")
 TOLD = re.compile(r"^ctp-run: (CTP\d{3}) (likely|proven) so far: ", re.M)
+ENDED_FIRST = "the program ended before this could be seen"  # as ctp-run says of what it was about to look at
 NONE = -1  # below them: no finding at all is right, too
 FINDING = re.compile(r"(CTP\d{3}) (\w+)(?:\.\.(\w+))?, (\d+) coroutines?(?: in (\d+) findings?)?$")
 PATCHED = ("slot", "from", "slot_back", "struct", "saved")
@@ -173,6 +174,7 @@ class Seen:
     def __init__(self, report, tell):
         self.report, self._tell = report, tell
         self.told = []   # (rule, verdict) of ctp-run's lines while the program ran
+        self.late = False  # of some coroutine ctp-run says that there was no time to look
         self.rules = {}  # rule -> [(place in VERDICTS, coroutines)]
         for f in report["findings"]:
             self.rules.setdefault(f["rule"], []).append((VERDICTS.index(f["verdict"]), f["count"]))
@@ -189,7 +191,7 @@ class Seen:
     def __str__(self):
         return "; ".join(f"{f['rule']} {f['verdict']} x{f['count']} closure {f['closure']} "
                          + " ".join(f"{e['id']}={e['holds']}({e['text']})" for e in f["evidence"] if e["holds"] is not True)
-                         for f in self.report["findings"]) or "no finding"
+                         for f in self.report["findings"]) or "no finding" + (": no time to look" if self.late else "")
 
 
 def about_end(exhibit):
@@ -344,6 +346,8 @@ def observe(case, exhibit, condition=None):
     _, report = case.report(validated=condition is None)
     seen = Seen(report, lambda: case.analyze("ctp.data").out)
     seen.told = TOLD.findall((case.dir / "said").read_text())
+    seen.late = any(no_time(e["text"]) or ENDED_FIRST in e["text"]
+                    for line in witness(case.dir / "ctp.data") for e in line.get("evidence", []))
     return seen
 
 
@@ -404,7 +408,7 @@ def judge(exhibit, seen, strict=True):
     if exhibit.engine in PATCHED:
         called -= {"co_body"}  # which assembly calls: that may be the program's own
     why += [f"a coroutine is called by its library's {name}" for name in sorted(called & TRAMPOLINES) if shown and strict]
-    why += [f"{f['rule']} names a connection {f['fd']['name']}" for f in seen.report["findings"]
+    why += [f"{f['rule']} names a connection {f['fd']['name']}, as where there is no time to look" for f in seen.report["findings"]
             if strict and f["fd"] and f["fd"]["kind"] == "tcp" and (f["fd"]["name"] or "").startswith("socket:")]
     why += [f"no fact of {rule}" for rule in exhibit.facts if rule not in seen.facts]
     if stuck_and_healthy(seen):

@@ -58,7 +58,7 @@ static void on_signal(int number)
 	(void)number;
 }
 
-static _Noreturn void serve_on(void)
+static __attribute__((unused)) _Noreturn void serve_on(void)
 {
 	struct sigaction act = {.sa_handler = on_signal};
 	must(sigaction(SIGUSR1, &act, NULL));

@@ -7,7 +7,9 @@
 // the numbers.
 #include "ordered.h"
 
+#ifndef JOBS
 #define JOBS 6
+#endif
 
 static struct first_block {
 	uint64_t magic;

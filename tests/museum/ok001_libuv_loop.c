@@ -107,8 +107,8 @@ int main(void)
 	for (int i = 0; i < CONNS; i++)
 		open_task(&tasks[i]);
 	speak(1);
-	while (uv_is_active((uv_handle_t *)&tasks[0].timer))
-		uv_run(uv_default_loop(), UV_RUN_ONCE);
+	while (uv_is_active((uv_handle_t *)&tasks[0].timer)) // UV_RUN_ONCE sleeps for ever if it is due at once
+		uv_run(uv_default_loop(), UV_RUN_NOWAIT);
 	pace_ms = 3600000;
 	speak(2);
 	say("ready");

@@ -19,8 +19,9 @@ import clients
 import packages
 import patched
 import pth
-from harness import Skip, equal, need, until
-from stage import HERE, UNSEEN, Outcome, Row, built, digest, free_port, listening, listens
+import radosgw
+from harness import Skip, equal, free_port, need, until
+from stage import HERE, Outcome, Row, built, digest, listening, listens
 
 # QEMU: one swapcontext for each coroutine, then sigsetjmp and siglongjmp
 
@@ -425,20 +426,6 @@ def openafs(run):
     return Outcome(done.status, said[-1], coroutines=(5, None), switches=(20 * run.size, None))
 
 
-# Those that switch by code that ctp does not know: unharmed, and ctp says that it sees nothing
-
-def interpreted(*argv):
-    return lambda run: (lambda done: Outcome(done.status, done.out + run.said(done)))(run.whole(*argv))
-
-
-GREENLET = """
-import greenlet
-main = greenlet.getcurrent()
-g = greenlet.greenlet(lambda: [main.switch(i) for i in range(100)])
-print(sum(g.switch() for _ in range(100)))
-"""
-
-
 SHORT_HISTORY = ("--max-size=64M",)  # for tens of millions of switches: the counts come from the tables
 
 ROWS = [
@@ -487,7 +474,7 @@ ROWS = [
     Row("wesnothd", ("wesnoth-1.16-server",), "Boost.Coroutine", wesnothd, weight=5),
     Row("icinga2", ("icinga2-bin", "openssl"), "Boost.Coroutine", icinga, words=("-f",), counted=False),
     Row("openafs_bosserver", ("openafs-fileserver", "openafs-client", "iproute2", "util-linux"), "setcontext", openafs),
-    Row("python_greenlet", ("python3-greenlet",), UNSEEN, interpreted("/usr/bin/python3", "-c", GREENLET)),
     Row("simgrid_raw", ("libsimgrid-dev", "g++"), "SimGrid, patched", simgrid("raw", 1), weight=15, counted=False),
+    *radosgw.ROWS,
     *patched.ROWS,
 ]

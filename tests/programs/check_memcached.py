@@ -10,8 +10,8 @@ import threading
 
 import packages
 from check_events import shown, shown_all, tasks
-from harness import ROOT, Skip, equal, need
-from stage import HERE, free_port
+from harness import ROOT, Skip, equal, free_port, need
+from stage import HERE
 
 CLIENTS, ROUNDS = 8, 25
 _lock = threading.Lock()

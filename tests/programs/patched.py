@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs whose switch function is in their own code and gets patched: each knows, or implies, how often it switched."""
 import concurrent.futures
+import os
 import pathlib
 import re
 import signal
@@ -8,8 +9,8 @@ import socket
 import struct
 import time
 
-from harness import need, until
-from stage import HERE, Outcome, Row, built, listens
+from harness import free_port, need, until
+from stage import HERE, Outcome, Row, built, listening, listens
 
 PHP = """
 $made = 0; $switches = 0;
@@ -32,6 +33,80 @@ e = (1..100).each
 made += 1
 100.times { e.next; switches += 2 }
 puts "coroutines #{made} switches #{switches}"
+"""
+GREENLET = """
+import greenlet, threading
+made = switches = 0
+def traced(event, args):
+    global switches
+    switches += args[0] is not args[1]
+def make(body):
+    global made
+    made += 1
+    return greenlet.greenlet(body)
+def steps(n, depth=0):
+    if depth < n % 7:
+        return steps(n, depth + 1)
+    for i in range(n):
+        greenlet.getcurrent().parent.switch(i)
+def nest(depth):
+    if depth:
+        make(nest).switch(depth - 1)
+    greenlet.getcurrent().parent.switch(depth)
+    raise ValueError
+def work():
+    greenlet.settrace(traced)
+    for k in range(200):
+        g = make(steps)
+        g.switch(k % 40)
+        while not g.dead:
+            g.switch()
+    kept = [make(steps) for k in range(10)]
+    for turn in range(5):
+        for g in kept:
+            g.switch(8) if not turn else g.switch()
+    try:
+        g = make(nest)
+        g.switch(5)
+        g.switch()
+    except ValueError:
+        pass
+    try:
+        kept[0].throw(KeyError)
+    except KeyError:
+        pass
+    del kept, g
+    greenlet.settrace(None)
+work()
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print("coroutines", made, "switches", switches)
+"""
+GEVENT = """
+import os, signal, sys, weakref
+os.environ["GEVENT_RESOLVER"] = "block"  # else a thread looks names up, with a greenlet of its own, which nobody counts
+import gevent, greenlet
+from gevent.pywsgi import WSGIServer
+made = switches = 0
+main, seen = greenlet.getcurrent(), weakref.WeakSet()
+def traced(event, args):
+    global made, switches
+    switches += args[0] is not args[1]
+    if args[1] is not main and args[1] not in seen:
+        seen.add(args[1])
+        made += 1
+def answer(env, start):
+    start("200 OK", [("Content-Type", "text/plain")])
+    for i in range(5):
+        gevent.sleep(0)
+        yield b"chunk %d" % i
+greenlet.settrace(traced)
+server = WSGIServer(("127.0.0.1", int(sys.argv[1])), answer, log=None)
+gevent.signal_handler(signal.SIGTERM, server.stop)
+server.serve_forever()
+print("coroutines", made, "switches", switches, flush=True)
+os._exit(0)
 """
 LUA = """
 local fiber, n, all = require('fiber'), 0, {}
@@ -60,6 +135,22 @@ def said_itself(*argv):
         need(found, f"no count: {done}")
         return Outcome(done.status, done.out + run.said(done), coroutines=int(found[1]), switches=int(found[2]))
     return work
+
+
+def gevent(run):
+    """A web server: each connection is a greenlet, and gevent's loop is one."""
+    port = free_port()
+    server = run.start("/usr/bin/python3", "-c", GEVENT, port)
+    listening(server, port)
+    began = time.monotonic()
+    out = run.tool("ab", "-q", "-n", 300 * run.size, "-c", 10, f"http://127.0.0.1:{port}/")
+    seconds = time.monotonic() - began
+    os.kill(run.pid(server), signal.SIGTERM)  # not by ctp-run, whose last look would come before the last greenlets
+    done = run.finish(server)
+    found = re.search(r"coroutines (\d+) switches (\d+)", done.out)
+    need(found, f"no count: {done}")
+    kept = [x for x in out.splitlines() if re.match("Complete requests|Failed requests|HTML tran", x)]
+    return Outcome(done.status, "\n".join(kept) + run.said(done), seconds=seconds, coroutines=int(found[1]), switches=int(found[2]))
 
 
 def tarantool(run):
@@ -205,6 +296,8 @@ def static_fibers(run):
 
 ROWS = [
     Row("perl_coro", ("libcoro-perl",), "libcoro, patched", perl, counted=False),
+    Row("python_greenlet", ("python3-greenlet",), "greenlet, patched", said_itself("/usr/bin/python3", "-c", GREENLET), counted=False),
+    Row("python_gevent", ("python3-gevent", "apache2-utils"), "greenlet, patched", gevent, counted=False),
     Row("ruby_fiber", ("ruby",), "Ruby, patched", said_itself("ruby", "-e", RUBY), counted=False),
     Row("php_fiber", ("php-cli",), "Boost.Context, patched", said_itself("php", "-r", PHP), counted=False),
     Row("php_fpm", ("php8.2-fpm",), "Boost.Context, patched", php_fpm, counted=False, words=("-f",)),

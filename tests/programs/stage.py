@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import pathlib
 import platform
-import random
 import socket
 import threading
 import time
@@ -12,7 +11,6 @@ import time
 from harness import Failed, Skip, child_of, equal, need, tool, until
 
 HERE = pathlib.Path(__file__).resolve().parent
-UNSEEN = "code of its own"  # the engine of those whose switches cannot be seen
 COUNTED = platform.machine() == "x86_64"  # count.c's stubs
 
 
@@ -131,21 +129,6 @@ def built(run, compiler, *words):
 
 def digest(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
-
-
-def free_port():
-    """A port for TCP and UDP, from below those that connections are given: none of them takes it before the program does."""
-    low = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    for _ in range(1000):
-        port = random.randrange(1024, max(low, 2048))
-        with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-            try:
-                tcp.bind(("127.0.0.1", port))
-                udp.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
-    raise Skip("no free port")
 
 
 def listening(process, port):

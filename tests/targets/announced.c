@@ -6,13 +6,17 @@
 //	announced-c count N     N coroutines, 10 turns each; says created, resumed, suspended, ended
 //	announced-c lost N      each waits for a descriptor, which is closed; then a long wait
 //	announced-c misuse      all calls in a wrong order
+//	announced-c ways short|other N  the same N runs of coroutines, some of which have stacks, for a comparison of what is written
+//	                        down. other: a getcontext comes before each call, so that none can take the short way
 #include <ctp/coroutine.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 struct job {
@@ -146,6 +150,125 @@ static void misuse(void)
 	free(b);
 }
 
+// ------------------------------------------------------------- two ways
+
+enum { WAYS_JOBS = 12, WAYS_STACK = 65536, WAYS_DEEP = 4 };
+
+static struct job jobs[WAYS_JOBS];
+static bool runs[WAYS_JOBS], long_way;
+static unsigned seed = 1;
+static int left;
+
+static unsigned next(unsigned n)
+{
+	seed = seed * 1103515245 + 12345;
+	return (seed >> 16) % n;
+}
+
+static void before(void)
+{
+	static ucontext_t c;
+	if (long_way)
+		getcontext(&c);
+}
+
+static char *stack_of(int i)
+{
+	static char *stacks;
+	if (!stacks && !(stacks = (char *)calloc(WAYS_JOBS, WAYS_STACK)))
+		abort();
+	return stacks + i * WAYS_STACK;
+}
+
+static bool has_stack(int i)
+{
+#if defined(__x86_64__)
+	return i % 2;
+#else
+	return i < 0;
+#endif
+}
+
+static void begin(int i)
+{
+	memset(&jobs[i], 0, sizeof(jobs[i]));
+	if (has_stack(i))
+		ctp_coroutine_created(&jobs[i].ctp, stack_of(i), WAYS_STACK, work);
+	else
+		ctp_coroutine_created(&jobs[i].ctp, &jobs[i], sizeof(jobs[i]), work);
+}
+
+static __attribute__((noinline)) void leave_here(int i)
+{
+	before();
+	ctp_coroutine_suspended(&jobs[i].ctp, (ctp_reason)next(CTP_REASONS), -1);
+}
+
+static __attribute__((noinline)) void leave_there(int i)
+{
+	before();
+	ctp_coroutine_suspended(&jobs[i].ctp, CTP_REASON_YIELD, -1);
+}
+
+static void enter(int i, int deep);
+
+static __attribute__((noinline)) void body(int i, int deep)
+{
+	for (unsigned more = next(3); more && deep < WAYS_DEEP; more--)
+		enter((int)next(WAYS_JOBS), deep + 1);
+	if (next(8)) {
+		if (next(4))
+			leave_here(i);
+		else
+			leave_there(i);
+		return;
+	}
+	before();
+	if (next(2)) {
+		ctp_coroutine_ended(&jobs[i].ctp);
+	} else {
+		leave_here(i);
+		ctp_coroutine_destroyed(&jobs[i].ctp);
+	}
+	begin(i);
+}
+
+// body, on the job's own stack.
+static __attribute__((noinline)) void on_stack(int i, int deep)
+{
+#if defined(__x86_64__)
+	long self = i, depth = deep;
+	__asm__ volatile("movq %%rsp, %%rbx\n\tmovq %2, %%rsp\n\tcall *%3\n\tmovq %%rbx, %%rsp"
+			 : "+D"(self), "+S"(depth)
+			 : "r"(stack_of(i) + WAYS_STACK), "r"(body)
+			 : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "cc", "memory");
+#else
+	body(i, deep);
+#endif
+}
+
+static void enter(int i, int deep)
+{
+	if (runs[i] || left-- <= 0)
+		return;
+	runs[i] = true;
+	before();
+	ctp_coroutine_resumed(&jobs[i].ctp);
+	if (has_stack(i))
+		on_stack(i, deep);
+	else
+		body(i, deep);
+	runs[i] = false;
+}
+
+static void ways(int n)
+{
+	for (int i = 0; i < WAYS_JOBS; i++)
+		begin(i);
+	for (left = n; left > 0;)
+		enter((int)next(WAYS_JOBS), 0);
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 2 ? atoi(argv[2]) : 10;
@@ -153,7 +276,10 @@ int main(int argc, char **argv)
 		lost(n);
 	else if (argc > 1 && !strcmp(argv[1], "misuse"))
 		misuse();
-	else
+	else if (argc > 3 && !strcmp(argv[1], "ways")) {
+		long_way = strcmp(argv[2], "other") == 0;
+		ways(atoi(argv[3]));
+	} else
 		count(n);
 	return 0;
 }

@@ -9,6 +9,9 @@
 //   c  closes the socket of the last coroutine under it, and tells it nothing
 //   o  opens the module: it makes a coroutine that waits, and runs one that switches by its own code
 //   x  has the module close the descriptor for which its coroutine waits
+//   l  locks its memory, and all that it will map (mlockall)
+//   m  the same, each page when it is used
+//   u  unlocks it
 //   f  forks a child, which has a coroutine answer once and ends
 //   q  ends
 #include <dlfcn.h>
@@ -20,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -124,6 +128,12 @@ static void command(char is)
 		open_module();
 	if (is == 'x')
 		((void (*)(void))dlsym(opened, "opened_close"))();
+	if (is == 'l')
+		must(mlockall(MCL_CURRENT | MCL_FUTURE));
+	if (is == 'm')
+		must(mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
+	if (is == 'u')
+		must(munlockall());
 	if (is == 'n')
 		add();
 	if (is == 'c')

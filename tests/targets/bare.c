@@ -4,7 +4,11 @@
 // coroutines each fifth is: held and suspended, suspended with nothing that leads to it, created, ended
 // (its stack and control block are kept), freed. Prints "ready H L C" (held, lost, created) and stays;
 // with `spin` two more switch as fast as they can on a thread of their own, with `epoll` the held ones
-// wait for a pipe of their own, by a registration alone; with `top` control blocks lie above their stacks.
+// wait for a pipe of their own, by a registration alone; with `fired` the lost ones do, and it has fired: the
+// event was taken and nobody was resumed; with `top` control blocks lie above their stacks. It stays in pause, or
+// with `forgets` and `keeps` in a loop of epoll_wait, with a register of which holds the last lost one: it will be
+// overwritten, or used; with `waits` in main's own loop of epoll_wait; or with `busy` in a loop in which one more
+// waits, by a one-shot that fires each turn.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +24,9 @@ enum { HELD, LOST, CREATED, ENDED, FREED, WAYS };
 static struct co **kept;
 static size_t nkept;
 static int ep;
-static bool by_epoll, on_top;
+static struct co *last; // of the lost ones
+static struct epoll_event event;
+static bool by_epoll, fired, on_top, turns;
 
 static NOINLINE void deep(int depth)
 {
@@ -54,11 +60,35 @@ static NOINLINE void work(void)
 	__asm__ volatile("" ::"r"(room) : "memory");
 }
 
+static NOINLINE void busy_main(void *arg)
+{
+	char byte;
+	for (;;) {
+		co_wait(ep, (int)(intptr_t)arg, EPOLLIN);
+		must(read((int)(intptr_t)arg, &byte, 1) == 1 ? 0 : -1);
+	}
+}
+
+static _Noreturn void be_busy(const int *pipes)
+{
+	for (;;) {
+		must(write(pipes[1], "", 1) == 1 ? 0 : -1);
+		co_turn(ep, -1);
+	}
+}
+
 static NOINLINE void end_main(void *arg)
 {
 	deep((int)(intptr_t)arg);
 	work();
 	STAY;
+}
+
+static NOINLINE void take_event(int to)
+{
+	struct epoll_event e;
+	must(write(to, "", 1) == 1 ? 0 : -1);
+	must(epoll_wait(ep, &e, 1, -1) == 1 ? 0 : -1);
 }
 
 static void keep(struct co *c)
@@ -82,15 +112,19 @@ static NOINLINE void start(int i)
 {
 	int way = i % WAYS, pipes[2];
 	struct co *c;
-	if (way == HELD && by_epoll) {
+	if ((way == HELD && by_epoll) || (way == LOST && fired)) {
 		must(pipe(pipes));
 		co_start(wait_main, (void *)(intptr_t)pipes[0]);
+		if (fired)
+			take_event(pipes[1]);
 		return;
 	}
 	co_fn *fn = way == ENDED || way == FREED ? end_main : serve;
 	c = on_top ? new_on_top(fn, (void *)(intptr_t)(i % 3)) : co_new(fn, (void *)(intptr_t)(i % 3));
 	if (way == HELD || way == CREATED || way == ENDED)
 		keep(c);
+	if (way == LOST && turns)
+		last = c;
 	if (way != CREATED)
 		co_resume(c);
 	if (way == ENDED || way == FREED)
@@ -121,21 +155,58 @@ static void *spin(void *arg)
 	return arg;
 }
 
+#ifdef __x86_64__
+#define TURN(name, behind)                                                                                        \
+	__asm__(".text\n.type " name ", @function\n" name ":\n.cfi_startproc\n"                                      \
+		"push %rbx\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbx, 0\n"                                          \
+		"push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset rbp, 0\n"                                          \
+		"sub $24, %rsp\n.cfi_adjust_cfa_offset 24\n"                                                             \
+		"mov %edi, %ebp\nmov %rsi, 8(%rsp)\nmov %rdx, %rbx\n"                                                    \
+		"1: mov %ebp, %edi\nmov 8(%rsp), %rsi\nmov $1, %edx\nmov $-1, %ecx\ncall epoll_wait@PLT\n"              \
+		behind "mov %rbx, %rdi\ncall co_resume\njmp 1b\n.cfi_endproc\n.size " name ", . - " name "\n")
+TURN("turn_and_forget", "mov 8(%rsp), %rax\nmov 4(%rax), %rbx\n"); // whom the event is for
+TURN("turn_and_keep", "");
+_Noreturn void turn_and_forget(int set, struct epoll_event *e, struct co *c);
+_Noreturn void turn_and_keep(int set, struct epoll_event *e, struct co *c);
+
+static NOINLINE struct co *take_last(void)
+{
+	struct co *c = last;
+	last = NULL;
+	return c;
+}
+#endif
+
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 10;
+	int n = argc > 1 ? atoi(argv[1]) : 10, pipes[2];
 	pthread_t t;
 	kept = must_alloc(sizeof(*kept) * (size_t)(n + 1));
 	ep = epoll_create1(0);
 	by_epoll = argc > 2 && !strcmp(argv[2], "epoll");
+	fired = argc > 2 && !strcmp(argv[2], "fired");
+	turns = argc > 2 && (!strcmp(argv[2], "forgets") || !strcmp(argv[2], "keeps"));
 	on_top = argc > 2 && !strcmp(argv[2], "top");
 	for (int i = 0; i < n; i++)
 		start(i);
+	must(pipe(pipes));
+	if (argc > 2 && !strcmp(argv[2], "busy"))
+		co_start(busy_main, (void *)(intptr_t)pipes[0]);
 	wipe();
 	if (argc > 2 && !strcmp(argv[2], "spin"))
 		pthread_create(&t, NULL, spin, NULL);
 	printf("ready %d %d %d\n", (n + 4) / 5, (n + 3) / 5, (n + 2) / 5);
 	fflush(stdout);
+	if (argc > 2 && !strcmp(argv[2], "busy"))
+		be_busy(pipes);
+	while (argc > 2 && !strcmp(argv[2], "waits"))
+		epoll_wait(ep, &event, 1, -1);
+#ifdef __x86_64__
+	if (argc > 2 && !strcmp(argv[2], "forgets"))
+		turn_and_forget(ep, &event, take_last());
+	if (argc > 2 && !strcmp(argv[2], "keeps"))
+		turn_and_keep(ep, &event, take_last());
+#endif
 	for (;;)
 		pause();
 }

@@ -3,7 +3,8 @@
 // C++20 coroutines that are made, destroyed and made again (tests/e2e/check_births.py). `churn N` counts what
 // it makes and destroys. `reused` destroys one and makes another of a different function in its memory.
 // `fails` asks for more memory than there is, and counts the frames of libctp.so between itself and where
-// that is told. With OWN_NEW operator new and delete are the program's own; with NO_COROUTINES it has none.
+// that is told. `ended N` ends N of each of three kinds. With OWN_NEW operator new and delete are the
+// program's own; with NO_COROUTINES it has none.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -123,6 +124,87 @@ static int churn(int n)
 	return 0;
 }
 
+// Three ways to end: `cancelled` is destroyed where it waits, `done` at its last suspension, `detached`
+// deletes its frame itself.
+template <class Final> struct ends {
+	struct promise_type {
+		ends get_return_object()
+		{
+			return {std::coroutine_handle<promise_type>::from_promise(*this)};
+		}
+		std::suspend_never initial_suspend() noexcept
+		{
+			return {};
+		}
+		Final final_suspend() noexcept
+		{
+			return {};
+		}
+		void return_void() {}
+		void unhandled_exception()
+		{
+			std::abort();
+		}
+	};
+	std::coroutine_handle<promise_type> h;
+};
+using task = ends<std::suspend_always>;
+using job = ends<std::suspend_never>;
+
+static __attribute__((noinline)) task cancelled(int n)
+{
+	char text[64];
+	std::snprintf(text, sizeof(text), "%d", n);
+	co_await std::suspend_always{};
+	std::puts(text);
+}
+
+static __attribute__((noinline)) task done(int n)
+{
+	char text[64];
+	std::snprintf(text, sizeof(text), "%d", n);
+	co_await std::suspend_always{};
+	if (n < 0)
+		std::puts(text);
+}
+
+static __attribute__((noinline)) job detached(int n)
+{
+	char text[64];
+	std::snprintf(text, sizeof(text), "%d", n);
+	co_await std::suspend_always{};
+	if (n < 0)
+		std::puts(text);
+}
+
+static std::coroutine_handle<> all[3000];
+
+static __attribute__((noinline)) void make_all(int n)
+{
+	for (int i = 0; i < n; i++) {
+		all[3 * i] = cancelled(i).h;
+		all[3 * i + 1] = done(i).h;
+		all[3 * i + 2] = detached(i).h;
+	}
+}
+
+static __attribute__((noinline)) void cancel_all(int n)
+{
+	for (int i = 0; i < n; i++) {
+		all[3 * i].destroy();
+		all[3 * i + 1].resume();
+		all[3 * i + 1].destroy();
+		all[3 * i + 2].resume();
+	}
+}
+
+static int ended(int n)
+{
+	make_all(n);
+	cancel_all(n);
+	return 0;
+}
+
 static std::coroutine_handle<> kept;
 
 static __attribute__((noinline)) void make_first()
@@ -156,6 +238,8 @@ int main(int argc, char **argv)
 #ifndef NO_COROUTINES
 	if (!std::strcmp(what, "churn"))
 		return churn(std::atoi(argv[2]));
+	if (!std::strcmp(what, "ended"))
+		return ended(std::atoi(argv[2]));
 	if (!std::strcmp(what, "reused"))
 		return reused();
 #endif

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <fcntl.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#define AWAY __attribute__((noinline))
+#include "cases20.h"
 
 // ------------------------------------------------------------------ coroutines
 
@@ -280,6 +281,67 @@ AWAY static void map_kept()
 	reap_all();
 }
 
+static std::map<int, std::coroutine_handle<>> by_number;
+
+static void add_number(int fd)
+{
+	epoll_event e = {};
+	e.events = EPOLLIN;
+	e.data.fd = fd;
+	epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e);
+}
+
+static detached waits_by_number(int fd)
+{
+	co_await hands{[fd](std::coroutine_handle<> h) {
+		by_number[fd] = h;
+		add_number(fd);
+	}};
+	close(fd);
+}
+
+AWAY static void numbered()
+{
+	for (int i = 0; i < count; i++) {
+		fds.push_back(pair_of());
+		waits_by_number(fds.back());
+	}
+	reap_all();
+}
+
+// The numbers are in use again, in the same set: their events lead to the handles.
+AWAY static void numbered_again()
+{
+	numbered();
+	for (auto &w : by_number) {
+		int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (fd != w.first && dup3(fd, w.first, O_CLOEXEC) == w.first)
+			close(fd);
+	}
+	for (auto &w : by_number)
+		add_number(w.first);
+}
+
+static detached waits_as_session(int number)
+{
+	co_await hands{[number](std::coroutine_handle<> h) { by_number[number] = h; }};
+	printf("session %d\n", number);
+}
+
+// Sessions whose numbers are those of descriptors that were closed before they began.
+AWAY static void numbered_later()
+{
+	std::vector<int> numbers;
+	for (int i = 0; i < count; i++) {
+		fds.push_back(pair_of());
+		add_number(fds.back());
+	}
+	numbers = fds;
+	reap_all();
+	for (int number : numbers)
+		waits_as_session(number);
+}
+
 static std::vector<task> owners;
 
 AWAY static void owned()
@@ -310,6 +372,7 @@ AWAY static void event_lost()
 	waiters = new std::vector<std::coroutine_handle<>>;
 	for (int i = 0; i < count; i++)
 		waits_in([](std::coroutine_handle<> h) { waiters->push_back(h); });
+	waiters->assign(waiters->size(), nullptr); // whoever gets that memory next need not write all of it
 	delete waiters;
 	waiters = nullptr;
 }
@@ -762,6 +825,9 @@ static const struct {
 	{"closed_handle", closed_handle},
 	{"closed_object", closed_object},
 	{"map_kept", map_kept},
+	{"numbered", numbered},
+	{"numbered_again", numbered_again},
+	{"numbered_later", numbered_later},
 	{"owned", owned},
 	{"popped", popped},
 	{"event_lost", event_lost},
@@ -800,28 +866,14 @@ static const struct {
 	{"forged", forged},
 };
 
-AWAY static void overwrite_stack()
-{
-	volatile char zeros[1 << 15];
-	for (size_t i = 0; i < sizeof(zeros); i++)
-		zeros[i] = 0;
-}
-
 int main(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : "";
+	const auto &made = case_of(cases, argc > 1 ? argv[1] : "");
 	count = argc > 2 ? atoi(argv[2]) : count;
-	size_t i = 0;
-	while (i < sizeof(cases) / sizeof(*cases) && strcmp(cases[i].name, name))
-		i++;
-	if (i == sizeof(cases) / sizeof(*cases))
-		return 2;
-	static void *volatile between = malloc(64); // the end of a block before it would be the start of a frame
-	(void)between;
-	cases[i].make();
+	keep_a_block();
+	made.make();
 	overwrite_stack();
-	puts("ready");
-	fflush(stdout);
+	say_ready();
 	for (;;) {
 		epoll_event e;
 		if (epoll_wait(ep, &e, 1, -1) == 1 && order_fd >= 0)

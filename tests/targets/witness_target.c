@@ -264,6 +264,10 @@ static __attribute__((noinline)) void scene(const char *what)
 		d->other = c;
 		close_under(fd2, true);
 	}
+	if (!strcmp(what, "unled")) { // healthy; its registration has its number, and no table leads on
+		int fd2 = pair();
+		victim(fd2, (uint64_t)fd2);
+	}
 	if (!strcmp(what, "mixed")) { // of the other stack no allocation is known: all of the mapping may be its own
 		int fd2 = pair();
 		beside = 1;

@@ -27,7 +27,9 @@ void fake_guest_later(uint64_t ticks);       // time goes by
 int fake_guest_setup(void **state);
 int fake_guest_teardown(void **state);
 struct ctp_state *fake_guest_state(uint32_t station, enum ctp_entity entity);
-// The calling thread is traced from now on, and this runs on it.
+// The calling thread is traced from now on, and this runs on it. fake_guest_plainly: its hooks find the thread
+// themselves, and stacks are known once they have been asked for.
+extern bool fake_guest_plainly;
 void fake_guest_thread(uint32_t slot, struct ctp_state *runs);
 // As coroutine.c does it: the running entity leaves, `to` goes on.
 void fake_guest_switch(struct ctp_state *to);

@@ -82,7 +82,7 @@ static int read_as(struct world *w, size_t bytes)
 	int fd = open(path, O_WRONLY | O_TRUNC);
 	assert_int_equal(write(fd, &core, bytes), bytes);
 	close(fd);
-	return world_open(w, path, 0, &error);
+	return world_open(w, path, 0, NULL, &error);
 }
 
 static void good(void **state)
@@ -161,7 +161,7 @@ static void hollow(void **state)
 		print_message("files have no holes here\n");
 		skip();
 	}
-	assert_int_equal(world_open(&w, path, 0, &error), 0);
+	assert_int_equal(world_open(&w, path, 0, NULL, &error), 0);
 	assert_int_equal(w.coroutines, 2);
 	world_close(&w);
 	assert_int_equal(getrusage(RUSAGE_SELF, &use), 0);

@@ -19,8 +19,8 @@ enum { MEMBERS = 4, STACK = 0x1000, WORDS = 0x8000 / 8 };
 #define STACKS (BASE + 0x4000)
 
 static uint64_t memory[WORDS];
-static struct cycle_hubs_member members[MEMBERS];
-static struct cycle_hubs_query query;
+static struct hubs_member members[MEMBERS];
+static struct hubs_query query;
 static struct cycle_hubs_circle found[2];
 static uint64_t not_handle;
 
@@ -41,7 +41,7 @@ static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
 	return bytes;
 }
 
-static bool is_handle(void *ctx, uint64_t handle, const struct cycle_hubs_member *m)
+static bool is_handle(void *ctx, uint64_t handle, const struct hubs_member *m)
 {
 	(void)ctx;
 	(void)m;
@@ -81,9 +81,9 @@ static int begin(void **state)
 	memset(memory, 0, sizeof(memory));
 	not_handle = 0;
 	for (unsigned i = 0; i < MEMBERS; i++)
-		members[i] = (struct cycle_hubs_member){ .id = i + 1, .slot = block(i) + 0x80, .stack = { STACKS + STACK * i, STACKS + STACK * (i + 1) },
+		members[i] = (struct hubs_member){ .id = i + 1, .slot = block(i) + 0x80, .stack = { STACKS + STACK * i, STACKS + STACK * (i + 1) },
 							 .sp = sp(i), .pc = 0x401000 };
-	query = (struct cycle_hubs_query){ members, 2, NULL, is_data, peek, is_handle, late };
+	query = (struct hubs_query){ members, 2, NULL, is_data, peek, is_handle, NULL, late, NULL };
 	return 0;
 }
 
@@ -93,7 +93,11 @@ static int find(void)
 		members[i].n = 64;
 		peek(NULL, members[i].sp, members[i].words, 64 * sizeof(uint64_t));
 	}
-	return cycle_hubs_find(&query, found, 2);
+	struct hubs h;
+	assert_int_equal(hubs_init(&h, &query), 0);
+	int n = cycle_hubs_find(&h, found, 2);
+	hubs_deinit(&h);
+	return n;
 }
 
 // A lock { owner, first waiter }, whose waiter's node { next, itself } lies on its stack.

@@ -183,10 +183,53 @@ static void one_waits_for_a_descriptor(void **state)
 	assert_int_equal(verdict(), VERDICT_NONE);
 }
 
+static enum verdict alone(void)
+{
+	t.image.set_looks.circles->n = 1;
+	tables_index(&t);
+	assert_int_equal(cycle_locks(&c, &out), 0);
+	return out.ncases ? out.cases[0].proof.verdict : VERDICT_NONE;
+}
+
+static void one_that_waits_for_itself(void **state)
+{
+	(void)state;
+	closed();
+	assert_int_equal(alone(), VERDICT_LIKELY);
+	assert_int_equal(out.ncases, 1);
+	assert_string_equal(out.cases[0].message, "co 4 -> 0x8000 -> back");
+	assert_string_equal(out.cases[0].claim, "waits for itself");
+}
+
+static void one_at_what_others_know(void **state)
+{
+	(void)state;
+	assert_int_equal(alone(), VERDICT_NONE);
+}
+
+static void one_in_a_quiet_program(void **state)
+{
+	(void)state;
+	quiet();
+	assert_int_equal(alone(), VERDICT_SUSPECT);
+}
+
+static void one_where_somebody_was_resumed(void **state)
+{
+	(void)state;
+	quiet();
+	two[0]->flags |= CTP_STATE_AGAIN;
+	assert_int_equal(alone(), VERDICT_NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_circle, begin, end),
+		cmocka_unit_test_setup_teardown(one_that_waits_for_itself, begin, end),
+		cmocka_unit_test_setup_teardown(one_at_what_others_know, begin, end),
+		cmocka_unit_test_setup_teardown(one_in_a_quiet_program, begin, end),
+		cmocka_unit_test_setup_teardown(one_where_somebody_was_resumed, begin, end),
 		cmocka_unit_test_setup_teardown(in_a_quiet_program, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_leads_to_them, begin, end),
 		cmocka_unit_test_setup_teardown(something_leads_to_one, begin, end),

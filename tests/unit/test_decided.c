@@ -75,9 +75,22 @@ static void doubt_decides_nothing(void **state)
 	NOT_WITH((s.s.flags = CTP_STATE_POOLED, s.s.stack = s.s.called = 5));
 	NOT_WITH(ext.exit_begun = 1);
 	NOT_WITH(ext.signal_taken = 1);
+	NOT_WITH(ext.asked_last = 1);
 	NOT_WITH(ext.listener_closed = 1);
 	NOT_WITH(threads[0].hand = 1);
 	NOT_WITH(threads[0].reused = 1);
+}
+
+static void a_reload_is_no_end(void **state)
+{
+	struct suspect s = lost(RULE_LOST_WAKEUP);
+	(void)state;
+	ext.clock_ticks0 = ext.clock_ns0 = 1;
+	ext.asked_last = 1000;
+	ext.clock_ticks1 = ext.clock_ns1 = 900 + CTP_END_NS;
+	assert_int_equal(decided_of(&r, &s), DECIDED_NOT);
+	ext.clock_ticks1 = ext.clock_ns1 = 1100 + CTP_END_NS;
+	assert_int_equal(decided_of(&r, &s), DECIDED_LIKELY);
 }
 
 static void rules_have_terms(void **state)
@@ -90,7 +103,12 @@ static void rules_have_terms(void **state)
 	s = lost(RULE_TIMER); // others may set it
 	assert_int_equal(decided_of(&r, &s), DECIDED_NOT);
 	s.c.was.flags = CTP_FD_OWN_SET;
+	s.c.was.opener = s.s.id;
 	assert_int_equal(decided_of(&r, &s), DECIDED_LIKELY);
+	s.c.was.last_out = 99 | CTP_FD_SEVERAL; // others set it too: once it has expired, they may share it
+	assert_int_equal(decided_of(&r, &s), DECIDED_LIKELY);
+	s.c.was.last_in = s.s.id;
+	assert_int_equal(decided_of(&r, &s), DECIDED_NOT);
 	static const unsigned not[] = {RULE_REMOVED, RULE_PARKED, RULE_MISSED_EDGE, RULE_WRONG_WAITER, RULE_ABANDONED};
 	for (unsigned i = 0; i < sizeof(not) / sizeof(*not); i++) {
 		s = lost(not[i]);
@@ -104,6 +122,7 @@ int main(void)
 		cmocka_unit_test(likely_or_proven),
 		cmocka_unit_test(each_obligation_counts),
 		cmocka_unit_test(doubt_decides_nothing),
+		cmocka_unit_test(a_reload_is_no_end),
 		cmocka_unit_test(rules_have_terms),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

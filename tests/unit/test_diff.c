@@ -2,7 +2,6 @@
 //
 // Two traces beside each other: what differs by chance is not told, what is slower is, and a place
 // is the same whatever the addresses in it have become.
-#include <ftw.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +16,7 @@
 
 #include "analyze/diff/diff.h"
 #include "builder.h"
+#include "trace_dir.h"
 
 // ---------------------------------------------------------------- histograms
 
@@ -131,7 +131,7 @@ static void quantiles(void **unused)
 // -------------------------------------------------------------------- traces
 
 static struct builder b;
-static char dir[32], paths[DIFF_SIDES][64];
+static char paths[DIFF_SIDES][64];
 
 static __attribute__((noinline)) void waits_here(void)
 {
@@ -145,22 +145,11 @@ static __attribute__((noinline)) void rests_here(void)
 
 static int begin(void **unused)
 {
-	strcpy(dir, "/tmp/test_diff.XXXXXX");
-	if (!mkdtemp(dir))
+	if (trace_dir_begin())
 		return -1;
 	for (int i = 0; i < DIFF_SIDES; i++)
 		snprintf(paths[i], sizeof(paths[i]), "%s/%d", dir, i);
 	return 0;
-}
-
-static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *f)
-{
-	return remove(path);
-}
-
-static int end(void **unused)
-{
-	return nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 // Coroutine 2 runs `rounds` slices of `ns`, each from and to waits_here, `off` bytes into it, and 3,
@@ -198,7 +187,7 @@ static void make(struct diff *d, struct world w[DIFF_SIDES])
 	struct world_error error;
 	int at;
 	for (int i = 0; i < DIFF_SIDES; i++)
-		assert_int_equal(world_open(&w[i], paths[i], 0, &error), 0);
+		assert_int_equal(world_open(&w[i], paths[i], 0, NULL, &error), 0);
 	assert_int_equal(diff_make(d, &w[0], &w[1], &settings, &at), 0);
 }
 
@@ -278,8 +267,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chance_is_not_told), cmocka_unit_test(what_differs_is_told), cmocka_unit_test(within_a_bucket),
 		cmocka_unit_test(in_the_tail), cmocka_unit_test(few_are_not_compared), cmocka_unit_test(quantiles),
-		cmocka_unit_test_setup_teardown(a_slower_slice, begin, end),
-		cmocka_unit_test_setup_teardown(the_same_twice, begin, end),
+		cmocka_unit_test_setup_teardown(a_slower_slice, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(the_same_twice, begin, trace_dir_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <elf.h>
 #include <endian.h>
 #include <inttypes.h>
 #include <sys/mman.h>
@@ -268,6 +269,26 @@ static void halves_and_handles(void **state)
 	assert_int_equal(pass(0), 0);
 }
 
+// Near the start of an arena at a multiple of 4 GiB lower halves are numbers as small as many others.
+static void small_halves(void **state)
+{
+	uint64_t was[NODES];
+	(void)state;
+	memcpy(was, begins, sizeof(was));
+	for (uint64_t i = 0; i < NODES; i++)
+		begins[i] = 0x7fbb00000000 + 0x10f0 + i * 2 * BLOCK;
+	open_memory();
+	for (uint32_t i = 1; i < 1024; i++)
+		put((size_t)i * 4, i * 16, 4);
+	assert_int_equal(pass(0), 0);
+	open_memory();
+	for (size_t i = 0; i < NODES; i++)
+		put(512 + 8 * i, (uint32_t)begins[i], 4);
+	assert_int_equal(pass(0), NODES);
+	assert_int_equal(disguised_at(&found, (uintptr_t)two + 512), DISGUISE_LOW);
+	memcpy(begins, was, sizeof(was));
+}
+
 // A number that is everywhere leads there once; a few of its places have names.
 static void a_number_that_is_everywhere(void **state)
 {
@@ -294,6 +315,24 @@ static void from_itself(void **state)
 	assert_int_equal(found.nhits, 2);
 	begins[0] = was[0];
 	begins[1] = was[1];
+}
+
+// The upper half of a pointer, or of one to an end, is no number, though it may be as large as the distance to
+// something.
+static void upper_halves(void **state)
+{
+	(void)state;
+	uint64_t was = begins[0], base = 0x123456f00000, lower[] = {0x56f00010, 0x56f01000, 0x56f01008};
+	for (unsigned i = 0; i < 3; i++) {
+		open_memory();
+		struct maps_line maps[2] = {{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
+		memory.maps = maps;
+		memory.nmaps = 2;
+		begins[0] = (uintptr_t)two + 4100 + (base >> 32);
+		put(4096, (base >> 32) << 32 | lower[i], 8);
+		assert_int_equal(pass(0), i == 2);
+	}
+	begins[0] = was;
 }
 
 // The same of 64 bits (offset_ptr): of what lies far away, and anywhere in it; of what is near, if many other
@@ -372,9 +411,98 @@ static void small_distances(void **state)
 			table[100 + k] = k + 0x80;
 		for (unsigned k = 0; k < NODES; k++) {
 			begins[k] = base + (lines ? 0x2440 + 0x1bc0 * k : 0x2430 + 0x9b0 * k);
-			table[8 + k] = (uint32_t)(begins[k] - base) >> (lines ? 6 : 4);
+			table[8 + 3 * k * k] = (uint32_t)(begins[k] - base) >> (lines ? 6 : 4);
 		}
 		assert_int_equal(pass(0), crowded ? 0 : NODES);
+	}
+	memcpy(begins, was, sizeof(was));
+}
+
+// Among as many other numbers, but in a table of structs; and where numbers that count up have as long rows.
+static void rows_of_small_distances(void **state)
+{
+	uint64_t was[NODES];
+	(void)state;
+	memcpy(was, begins, sizeof(was));
+	for (unsigned i = 0; i < 4; i++) {
+		bool near = i % 2, apart = i / 2;
+		open_memory();
+		uint64_t base = 0x123456f00000;
+		uint32_t *table = (uint32_t *)(void *)two;
+		struct maps_line maps[2] = {{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
+		memory.maps = maps;
+		memory.nmaps = 2;
+		for (uint32_t k = 0; k < 800; k++)
+			table[200 + k] = k + 0x80;
+		for (unsigned k = 0; k < NODES; k++) {
+			begins[k] = base + 0x2440 + (near ? 0x400 : 0x1bc0) * k;
+			table[8 + (apart ? 3 * k * k : 2 * k)] = (uint32_t)(begins[k] - base) >> 6;
+		}
+		assert_int_equal(pass(0), near || apart ? 0 : NODES);
+	}
+	memcpy(begins, was, sizeof(was));
+}
+
+// The offsets and sizes of a library's sections lie behind its static storage: they are in its file. A number that
+// the program has stored in that page is none of them, nor is one of a file of data.
+static void rows_of_a_file(void **state)
+{
+	char path[] = "/tmp/test_disguise.XXXXXX";
+	int file = mkstemp(path);
+	uint64_t was[NODES], base = 0x123456f00000;
+	uint32_t sizes[2048] = {0};
+	(void)state;
+	assert_true(file >= 0);
+	memcpy(was, begins, sizeof(was));
+	for (unsigned k = 0; k < NODES; k++) {
+		begins[k] = base + 0x2440 + 0x1bc0 * k;
+		sizes[8 + 2 * k] = (uint32_t)(begins[k] - base) >> 6;
+	}
+	assert_int_equal(write(file, sizes, sizeof(sizes)), sizeof(sizes));
+	for (unsigned i = 0; i < 3; i++) {
+		bool stored = i == 1, data = i == 2;
+		open_memory();
+		assert_ptr_equal(mmap(two, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0), two);
+		uint32_t *table = (uint32_t *)(void *)two;
+		for (unsigned k = 0; k < NODES; k++)
+			table[8 + 2 * k + 1024 * stored] = sizes[8 + 2 * k];
+		struct maps_line maps[3] = {{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
+		maps[1].path = path;
+		maps[2] = (struct maps_line){.lo = map.hi, .hi = map.hi + 4096, .perms = "--xp", .path = path};
+		memory.maps = maps;
+		memory.nmaps = data ? 2 : 3;
+		assert_int_equal(pass(0), stored || data ? NODES : 0);
+	}
+	memcpy(begins, was, sizeof(was));
+	close(file);
+	unlink(path);
+}
+
+// Every process has a list of tagged values on its stack: 5 for the number of program headers, 9 for where it
+// begins, 13 for its group.
+static void rows_of_tags(void **state)
+{
+	static const uint64_t tags[] = {5, 7, 8, 9, 11, 12, 13, 14, 23, AT_RANDOM, 26, AT_EXECFN, 15, 27, 28, 0};
+	static const uint64_t led[2][NODES] = {{5, 9, 13}, {15, 27, 28}}; // before and behind what tells
+	uint64_t was[NODES], base = 0x123456f00000;
+	(void)state;
+	memcpy(was, begins, sizeof(was));
+	for (unsigned i = 0; i < 4; i++) {
+		open_memory();
+		uint64_t *list = (uint64_t *)(void *)two;
+		struct maps_line maps[2] = {{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
+		memory.maps = maps;
+		memory.nmaps = 2;
+		maps[1].path = "[stack]";
+		for (unsigned k = 0; k < NODES; k++)
+			begins[k] = base + (led[i / 2][k] << 12);
+		for (size_t k = 0; k < sizeof(tags) / sizeof(*tags); k++) {
+			list[2 * k] = tags[k];
+			list[2 * k + 1] = tags[k] == AT_RANDOM || tags[k] == AT_EXECFN ? (uintptr_t)(two + 512) : 1000;
+		}
+		if (i % 2) // the program's own: nothing ends it
+			list[2 * (sizeof(tags) / sizeof(*tags) - 1)] = 70;
+		assert_int_equal(pass(0) > 0, i % 2);
 	}
 	memcpy(begins, was, sizeof(was));
 }
@@ -398,9 +526,10 @@ int main(void)
 		cmocka_unit_test(each_form_and_back), cmocka_unit_test(tags), cmocka_unit_test(what_is_in_use),
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
 		cmocka_unit_test(begins_and_tags), cmocka_unit_test(page_numbers), cmocka_unit_test(texts),
-		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(small_distances), cmocka_unit_test(sums),
-		cmocka_unit_test(from_itself),
+		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(small_distances), cmocka_unit_test(rows_of_small_distances), cmocka_unit_test(rows_of_a_file), cmocka_unit_test(rows_of_tags), cmocka_unit_test(sums),
+		cmocka_unit_test(from_itself), cmocka_unit_test(upper_halves),
 		cmocka_unit_test(from_itself_in_full),
+		cmocka_unit_test(small_halves),
 		cmocka_unit_test(a_number_that_is_everywhere),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

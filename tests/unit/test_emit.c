@@ -35,11 +35,12 @@ static int begin(void **state)
 	if (base == MAP_FAILED)
 		return -1;
 	memcpy(base, &layout, sizeof(layout));
-	tracer = (struct tracer){ .block = true };
+	tracer = (struct tracer){ .block = true, .attached = 1 };
 	if (ctp_region_open(&tracer.region, base, layout.ext.region_bytes))
 		return -1;
 	struct ctp_thread *t = tracer.region.threads;
-	g = (struct thread_ctx){ .thread = t, .ring = ctp_region_ring(&tracer.region, 0), .ring_capacity = tracer.region.ring_capacity };
+	g = (struct thread_ctx){ .thread = t, .ring = ctp_region_ring(&tracer.region, 0), .ring_capacity = tracer.region.ring_capacity,
+				  .ring_mask = tracer.region.ring_capacity - 1};
 	ctp_ring_begin(t);
 	while (ctp_ring_head(t) + 2 <= g.ring_capacity)
 		emit(&g, ctp_w1(CTP_EV_SWITCH, 0, 1), ctp_w2(2, 0), 0);
@@ -119,12 +120,24 @@ static void slow_engine_is_waited_for(void **state)
 	assert_true(naps() >= PATIENCE);
 }
 
+// ctp-run detaches: it reads for a while yet, and waits for the thread to leave its hook.
+static void detached_is_waited_for_briefly(void **state)
+{
+	(void)state;
+	tracer.region.ext->engine_pid = (uint32_t)getpid();
+	tracer.attached = 0;
+	emit(&g, ctp_w1(CTP_EV_SWITCH, 0, 1), ctp_w2(2, 0), 0);
+	assert_int_equal(g.thread->lost, 1);
+	assert_in_range(naps(), 1, PATIENCE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(dead_engine_that_nobody_reaped, begin, end),
 		cmocka_unit_test_setup_teardown(dead_engine_that_is_gone, begin, end),
 		cmocka_unit_test_setup_teardown(slow_engine_is_waited_for, begin, end),
+		cmocka_unit_test_setup_teardown(detached_is_waited_for_briefly, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@
 #include "ctp/wait_inference.h"
 #include "fake_guest.h"
 #include "preload/fds/fd_map.h"
+#include "preload/fds/fds_plain.h"
 #include "preload/guest/real.h"
 #include "sanitized.h"
 
@@ -416,7 +417,17 @@ static void listener_closed(void **state)
 	assert_int_equal(entry(fd)->flags & CTP_FD_LISTENS, CTP_FD_LISTENS);
 	assert_int_equal(tracer.region.ext->listener_closed, 0);
 	close(fd);
-	assert_true(tracer.region.ext->listener_closed != 0);
+	uint64_t closed = tracer.region.ext->listener_closed;
+	assert_true(closed != 0);
+	int first = socket(AF_INET, SOCK_STREAM, 0), second = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(listen(first, 1), 0);
+	assert_int_equal(tracer.region.ext->listener_closed, 0); // begins to listen: no drain
+	assert_int_equal(listen(second, 1), 0);
+	close(first);
+	assert_true((closed = tracer.region.ext->listener_closed) != 0);
+	assert_int_equal(listen(second, 2), 0); // does so already
+	assert_int_equal(tracer.region.ext->listener_closed, closed);
+	close(second);
 }
 
 // ------------------------------------------------------------- epoll
@@ -520,6 +531,7 @@ static void *open_and_close(void *arg)
 			return "close failed";
 	}
 	traced = false;
+	ctp_self = NULL;
 	return NULL;
 }
 
@@ -549,6 +561,88 @@ static void threads_keep_generations_apart(void **state)
 	assert_int_equal(reopens, 0);
 	assert_int_equal(candidates(), 0);
 	assert_int_equal(tracer.region.ext->gaps, 0);
+}
+
+static void threads_keep_ordinary_generations_apart(void **state)
+{
+	fake_guest_plainly = true;
+	threads_keep_generations_apart(state);
+}
+
+// ------------------------------------------------------------- what nearly every one is
+
+enum { ORDINARY = 40 };
+
+// Opens and closes it, plainly or not, and takes what differs each time out of what the entry says then.
+static struct ctp_fd opened_and_closed(bool plainly)
+{
+	struct fd_birth b = {.call = CTP_CALL_EVENTFD, .kind = CTP_FD_EVENTFD, .frame = {0x1234, 0x5678, 0}, .nonblock = true};
+	struct fd_ends x;
+	if (!plainly)
+		memset(self.named, 0, sizeof(self.named));
+	fds_opened(&self, ORDINARY, &b);
+	assert_int_equal(entry(ORDINARY)->life, CTP_FD_OPEN);
+	assert_int_equal(entry(ORDINARY)->opener_stack, 7);
+	if (plainly) {
+		assert_true(fds_ending_plainly(&self, ORDINARY, &x.gen));
+		assert_true(fds_ended_plainly(&self, ORDINARY, x.gen, CTP_CALL_CLOSE, &b.frame));
+	} else {
+		fds_ending(&self, &x, ORDINARY, ORDINARY);
+		fds_ended(&self, &x, CTP_CALL_CLOSE, &b.frame, true);
+	}
+	struct ctp_fd is = *entry(ORDINARY);
+	assert_true(is.closed_gen == is.gen && is.closed_desc == is.desc && is.opened < is.closed);
+	is.gen = is.closed_gen = is.seq = 0;
+	is.desc = is.closed_desc = is.opened = is.closed = 0;
+	memset(is.guest, 0, sizeof(is.guest));
+	return is;
+}
+
+static void what_is_done_plainly_is_the_same(void **state)
+{
+	(void)state;
+	fake_guest_plainly = true;
+	struct ctp_fd first = opened_and_closed(false), plain = opened_and_closed(true), third = opened_and_closed(false);
+	assert_memory_equal(&first, &plain, sizeof(first));
+	assert_memory_equal(&first, &third, sizeof(first));
+	assert_int_equal(opens, 3);
+	assert_int_equal(closes, 3);
+	assert_int_equal(entry(ORDINARY)->gen, 3);
+}
+
+// A place of which it is not known by what stack it is called, a set, a listener, a waiter, a number from before.
+static void what_is_not_plain_is_left_alone(void **state)
+{
+	(void)state;
+	struct frame known = {0x1234, 0x5678, 0}, unknown = {0x4321, 0x5678, 0};
+	struct fd_birth b = {.call = CTP_CALL_EVENTFD, .frame = known};
+	struct fd_ends x;
+	fake_guest_plainly = true;
+	assert_false(fds_ending_plainly(&self, ORDINARY, &x.gen)); // not open
+	assert_false(fds_ending_plainly(&self, -1, &x.gen));
+	fds_opened(&self, ORDINARY, &b);
+	struct ctp_fd *e = entry(ORDINARY);
+	for (uint32_t flag = CTP_FD_LISTENS; flag <= CTP_FD_ROWS; flag <<= 1) {
+		e->flags = flag;
+		bool plain = flag == CTP_FD_NONBLOCK || flag == CTP_FD_MANYREGS;
+		assert_int_equal(fds_ending_plainly(&self, ORDINARY, &x.gen), plain);
+	}
+	e->flags = 0;
+	e->reg_epfd = 5;
+	assert_false(fds_ending_plainly(&self, ORDINARY, &x.gen));
+	e->reg_epfd = -1;
+	assert_true(fds_ending_plainly(&self, ORDINARY, &x.gen));
+	assert_false(fds_ended_plainly(&self, ORDINARY, x.gen, CTP_CALL_CLOSE, &unknown));
+	e->waiter[0] = 1; // since
+	assert_false(fds_ended_plainly(&self, ORDINARY, x.gen, CTP_CALL_CLOSE, &known));
+	e->waiter[0] = 0;
+	assert_int_equal(e->seq & 1, 0);
+	assert_null(self.taken);
+	assert_int_equal(closes, 0);
+	x = (struct fd_ends){.first = ORDINARY, .last = ORDINARY, .gen = x.gen, .open = true};
+	fds_ended(&self, &x, CTP_CALL_CLOSE, &known, true);
+	assert_int_equal(closes, 1);
+	assert_int_equal(e->life, CTP_FD_CLOSED);
 }
 
 // ------------------------------------------------------------- signals
@@ -593,6 +687,18 @@ static void handlers_are_theirs(void **state)
 	raise(SIGTERM);
 	assert_true(signal(SIGTERM, SIG_IGN) == SIG_DFL);
 	raise(SIGTERM);
+	uint64_t taken = tracer.region.ext->signal_taken;
+	assert_int_equal(tracer.region.ext->asked_first, 0);
+	signal(SIGHUP, SIG_DFL); // nohup ignores it
+	assert_true(signal(SIGHUP, plain) == SIG_DFL);
+	raise(SIGHUP);
+	uint64_t first = tracer.region.ext->asked_first;
+	assert_true(first && tracer.region.ext->asked_last == first);
+	raise(SIGHUP);
+	assert_int_equal(tracer.region.ext->asked_first, first);
+	assert_true(tracer.region.ext->asked_last > first);
+	assert_int_equal(tracer.region.ext->signal_taken, taken);
+	assert_true(signal(SIGHUP, SIG_DFL) == plain);
 	assert_true(signal(SIGTERM, SIG_DFL) == SIG_IGN);
 }
 
@@ -983,6 +1089,9 @@ int main(void)
 		TEST(what_gives_up_after_a_time_blocks),
 		TEST(same_registration_again),
 		TEST(threads_keep_generations_apart),
+		TEST(threads_keep_ordinary_generations_apart),
+		TEST(what_is_done_plainly_is_the_same),
+		TEST(what_is_not_plain_is_left_alone),
 		TEST(handlers_are_theirs),
 		TEST(ready_is_told_once),
 		TEST(ready_by_poll),

@@ -108,6 +108,22 @@ static void without_a_search_it_stands_longer(void **state)
 	nsuspects = 0;
 }
 
+static void whom_a_sweep_may_resume_is_not_told_of(void **state)
+{
+	struct findings f;
+	(void)state;
+	findings_init(&f, &r, 12, (const struct witness *)&ext);
+	nsuspects = 0;
+	suspect(1, RULE_ONESHOT, DECIDED_LIKELY, 9);
+	suspects[0].swept = true;
+	assert_string_equal(said(&f), "");
+	assert_int_equal(findings_standing(&f), 1); // it stands at the end
+	suspects[0].swept = false;
+	assert_string_equal(said(&f), "ctp-run: CTP005 likely so far: 1 coroutine; see ctp-ps 12\n");
+	findings_deinit(&f);
+	nsuspects = 0;
+}
+
 static void an_image_without_a_witness_has_none(void **state)
 {
 	struct findings f = {0};
@@ -123,6 +139,7 @@ int main(void)
 		cmocka_unit_test(each_group_once),
 		cmocka_unit_test(those_that_come_and_come_do_not_hold_it_up),
 		cmocka_unit_test(without_a_search_it_stands_longer),
+		cmocka_unit_test(whom_a_sweep_may_resume_is_not_told_of),
 		cmocka_unit_test(an_image_without_a_witness_has_none),
 	};
 	int fd = mkstemp(log_name);

@@ -110,6 +110,15 @@ static void facts(void **state)
 	assert_string_equal(r.results.facts[2].message, "1 coroutine was destroyed while suspended");
 }
 
+static void the_destroyed_are_told_without_the_rule(void **state)
+{
+	(void)state;
+	t.world.counts.destroyed = t.world.counts.finished = 1;
+	assert_int_equal(healthy_count(&r, false), 0);
+	assert_int_equal(r.results.nfacts, 1);
+	assert_string_equal(r.results.facts[0].message, "1 coroutine was destroyed while suspended");
+}
+
 // A library that tells of no end may switch away for the last time instead.
 static void none_was_seen_to_end(void **state)
 {
@@ -137,6 +146,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_case_about_something_else_takes_nobody_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_was_replaced_was_not_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(facts, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_destroyed_are_told_without_the_rule, setup, teardown),
 		cmocka_unit_test_setup_teardown(none_was_seen_to_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_facts_of_nobody, setup, teardown),
 	};

@@ -66,7 +66,7 @@ static long unused(struct bench *b)
 	char *text = NULL;
 	size_t n;
 	FILE *out = open_memstream(&text, &n);
-	highwater_write(out, &b->r, getpid(), UINT64_MAX);
+	highwater_write(out, &b->r, getpid(), &(struct open_stacks){0}, UINT64_MAX);
 	fclose(out);
 	json_t *o = n ? json_loads(text, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
 	long found = o ? (long)json_integer_value(json_object_get(o, "unused")) : -1;
@@ -133,7 +133,7 @@ static void guards_are_not_the_stacks(void **state)
 	char *text = NULL;
 	size_t n;
 	FILE *out = open_memstream(&text, &n);
-	highwater_write(out, &b.r, getpid(), UINT64_MAX);
+	highwater_write(out, &b.r, getpid(), &(struct open_stacks){0}, UINT64_MAX);
 	fclose(out);
 	json_t *o = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
 	assert_int_equal(json_integer_value(json_object_get(o, "unused")), PAGE);

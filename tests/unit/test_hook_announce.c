@@ -18,7 +18,7 @@
 #include "preload/guest/emit.h"
 #include "preload/guest/modules.h"
 
-enum { MADE_FROM = 3, BYTES = 256 };
+enum { MADE_FROM = 3, BYTES = 256, FD = 5 };
 
 const struct candidate stacks_none;
 static uint32_t made, switches, retired, deaths, destroyed, late, behind;
@@ -125,6 +125,7 @@ void emit_switch_slow(struct thread_ctx *g, const struct emit_switch *s)
 static int setup(void **state)
 {
 	int r = fake_guest_setup(state);
+	ctp_self = NULL;
 	made = switches = retired = deaths = destroyed = late = behind = 0;
 	self.thread->near = UINT64_MAX; // each switch by emit_switch_slow
 	self.current = self.native = other;
@@ -247,7 +248,6 @@ static void wrong(void **state)
 static void waits(void **state)
 {
 	(void)state;
-	enum { FD = 5 };
 	tracer.region.fds[FD].gen = 3;
 	tracer.region.fds[FD].life = CTP_FD_OPEN;
 	tell(&a, CTP_COROUTINE_RESUMED);
@@ -299,6 +299,150 @@ static void strangers(void **state)
 	assert_int_not_equal(b.station, a.station);
 }
 
+// ------------------------------------------------------------- as nearly always
+
+enum { SLOTS = 64 };
+static struct ctp_record ring[SLOTS];
+
+// From here on records have room.
+static void open_ring(void)
+{
+	if (!CPU_HAS_TSC)
+		skip();
+	ctp_self = &self;
+	self.ring = ring;
+	self.ring_mask = SLOTS - 1;
+	self.ring_capacity = SLOTS;
+	self.anew_fd = -1;
+	self.thread->near = 0;
+	self.thread->until = self.thread->head + SLOTS;
+}
+
+static void suspend_for(ctp_coroutine *of, int fd, uint64_t at)
+{
+	ctp_coroutine_note(of, CTP_COROUTINE_SUSPENDED, ctp_coroutine_how_(CTP_REASON_READ, fd), (void *)at);
+}
+
+// The long way asks the fake guest for the time.
+static bool was_short(const ctp_coroutine *x)
+{
+	return of(x)->since > 1000;
+}
+
+// Resumes and suspends, one in another and each alone, for a descriptor and for none; at last by the short way.
+static void some(bool quick, struct ctp_state *out)
+{
+	tracer.region.fds[FD].gen = 3;
+	tracer.region.fds[FD].life = CTP_FD_OPEN;
+	tell(&a, CTP_COROUTINE_CREATED);
+	tell(&b, CTP_COROUTINE_CREATED);
+	for (int i = 0; i < 4; i++) {
+		if (i == 2 && quick)
+			open_ring();
+		tell(&a, CTP_COROUTINE_RESUMED);
+		assert_true(was_short(&a) == (i >= 2 && quick));
+		tell(&b, CTP_COROUTINE_RESUMED);
+		assert_true(was_short(&b) == (i >= 2 && quick));
+		suspend_for(&b, FD, 0x4000);
+		assert_true(was_short(&b) == (i >= 2 && quick));
+		suspend_for(&a, -1, 0x4000);
+		assert_true(was_short(&a) == (i >= 2 && quick));
+	}
+	memcpy(out, tracer.region.states, 8 * sizeof(*out));
+	for (int i = 0; i < 8; i++)
+		out[i].since = out[i].created = 0;
+}
+
+// What the short way writes is what the long one does.
+static void same(void **state)
+{
+	static struct ctp_state one[8], other_way[8];
+	some(false, one);
+	assert_int_equal(fake_guest_teardown(state), 0);
+	assert_int_equal(setup(state), 0);
+	some(true, other_way);
+	assert_int_equal(self.thread->head, 8);
+	assert_ptr_equal(self.current, other);
+	for (int i = 0; i < 8; i++)
+		assert_memory_equal(&one[i], &other_way[i], sizeof(one[i]));
+	// the last: a suspends, back to the thread's own stack
+	const struct ctp_record *r = &ring[7];
+	assert_int_equal(r->w0 & 0xff, CTP_EV_SHORT + CTP_HOW_SWAP);
+	assert_int_equal(r->w1 & CTP_SHORT_MASK, other->id);
+	assert_int_equal(r->w1 >> CTP_SHORT_BITS & ((1 << CTP_SHORT_STACK_BITS) - 1), of(&a)->stack);
+	assert_int_equal(r->w1 >> (CTP_SHORT_BITS + CTP_SHORT_STACK_BITS), other->changes);
+}
+
+// By the long way: 1, else 0. One change, one record.
+static uint32_t long_way(const ctp_coroutine *x, unsigned what, uint64_t at)
+{
+	uint64_t records = self.thread->head + switches, changes = of(x)->changes;
+	ctp_coroutine_note((ctp_coroutine *)(uintptr_t)x, what, ctp_coroutine_how_(CTP_REASON_NONE, -1), (void *)at);
+	assert_int_equal(of(x)->changes, changes + 1);
+	assert_int_equal(self.thread->head + switches, records + 1);
+	return !was_short(x);
+}
+
+static void ready(void)
+{
+	tell(&a, CTP_COROUTINE_CREATED);
+	tell(&a, CTP_COROUTINE_RESUMED);
+	tell(&a, CTP_COROUTINE_SUSPENDED);
+	open_ring();
+	assert_int_equal(long_way(&a, CTP_COROUTINE_RESUMED, 0x4000), 0);
+}
+
+// Whatever is not as nearly always takes the long way.
+static void unusual(void **state)
+{
+	(void)state;
+	ready();
+	assert_int_equal(long_way(&a, CTP_COROUTINE_SUSPENDED, 0x5000), 1); // from elsewhere
+	self.eagain = true;						    // to be told of when it suspends
+	assert_int_equal(long_way(&a, CTP_COROUTINE_RESUMED, 0x5000), 1);
+	self.never = true; // no counter of time
+	assert_int_equal(long_way(&a, CTP_COROUTINE_SUSPENDED, 0x5000), 1);
+	self.slice = 0;
+	self.thread->until = self.thread->head; // the ring is full
+	assert_int_equal(long_way(&a, CTP_COROUTINE_RESUMED, 0x5000), 1);
+	self.thread->until += SLOTS;
+	other->thread = 1; // the resumer is not the one that waits here
+	assert_int_equal(long_way(&a, CTP_COROUTINE_SUSPENDED, 0x5000), 1);
+	other->thread = 0;
+	of(&a)->changes = CTP_TOLD - 1; // a count to be told in full
+	assert_int_equal(long_way(&a, CTP_COROUTINE_RESUMED, 0x5000), 1);
+	self.thread->near = CTP_NEAR_UNSURE;
+	assert_int_equal(long_way(&a, CTP_COROUTINE_SUSPENDED, 0x5000), 1);
+	self.thread->near = 0;
+	self.batch_fd = FD; // an event in hand, for who waits
+	self.batch = true;
+	assert_int_equal(long_way(&a, CTP_COROUTINE_RESUMED, 0x5000), 1);
+}
+
+// At a high rate one reading of the clock does for several; a window that has become long is told of by the long way.
+static void seldom(void **state)
+{
+	(void)state;
+	ready();
+	self.clock_next = self.clock_mask = 3;
+	self.clock = 1001;
+	assert_int_equal(self.thread->head, 1);
+	assert_int_equal(long_way(&a, CTP_COROUTINE_SUSPENDED, 0x4000), 0);
+	assert_int_equal(of(&a)->since, 1003);
+	assert_int_equal(long_way(&a, CTP_COROUTINE_RESUMED, 0x4000), 0);
+	assert_int_equal(of(&a)->since, 1005);
+	assert_ptr_equal(self.window[1], of(&a));
+	assert_ptr_equal(self.window[2], other);
+	of(&a)->late = 40;
+	assert_int_equal(long_way(&a, CTP_COROUTINE_SUSPENDED, 0x4000), 0);
+	assert_int_equal(of(&a)->late, 0);
+	assert_int_equal(self.thread->head, 4); // a reading is due, and the last is long ago
+	assert_int_equal(long_way(&a, CTP_COROUTINE_RESUMED, 0x4000), 1);
+	assert_int_equal(long_way(&a, CTP_COROUTINE_SUSPENDED, 0x4000), 0);
+	of(&a)->thread = 1; // whom another thread left is entered with one
+	assert_int_equal(long_way(&a, CTP_COROUTINE_RESUMED, 0x4000), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +453,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(waits, setup, fake_guest_teardown),
 		cmocka_unit_test_setup_teardown(own_stack, setup, fake_guest_teardown),
 		cmocka_unit_test_setup_teardown(strangers, setup, fake_guest_teardown),
+		cmocka_unit_test_setup_teardown(same, setup, fake_guest_teardown),
+		cmocka_unit_test_setup_teardown(unusual, setup, fake_guest_teardown),
+		cmocka_unit_test_setup_teardown(seldom, setup, fake_guest_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,11 +51,11 @@ static struct ctp_fd entry;
 
 static void be_generation(uint32_t gen)
 {
-	uint32_t seq = ctp_seq_begin(&entry.seq);
+	ctp_seq_begin(&entry.seq);
 	entry.gen = gen;
 	entry.life = CTP_FD_OPEN;
 	entry.desc = entry.opened = entry.closed = entry.event_time = entry.last_out = gen;
-	ctp_seq_end_at(&entry.seq, seq);
+	ctp_seq_end(&entry.seq);
 }
 
 static void *stepped_memcpy(void *to, const void *from, size_t bytes)

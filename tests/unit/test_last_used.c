@@ -37,7 +37,7 @@ static const char *said(void)
 {
 	tables_index(&t);
 	assert_int_equal(accounting_count(&r), 0);
-	assert_int_equal(last_used_facts(&r), 0);
+	assert_int_equal(last_used_facts(&r, true), 0);
 	return r.results.nfacts ? r.results.facts[0].message : "";
 }
 
@@ -103,13 +103,30 @@ static void who_was_destroyed_after_long(void **state)
 	assert_int_equal(r.results.nfacts, 1);
 }
 
+// Without CTP003, those that are suspended still are not told of.
+static void the_destroyed_alone(void **state)
+{
+	(void)state;
+	struct ctp_state *s = tables_suspended(&t, 41, 5, 95 * S);
+	s->life = CTP_DESTROYED;
+	s->tried = 70 * S;
+	tables_suspended(&t, 42, 5, 60 * S);
+	tables_fd(&t, 18, 1)->last_out = 41;
+	tables_fd(&t, 19, 1)->last_out = 42;
+	tables_index(&t);
+	assert_int_equal(accounting_count(&r), 0);
+	assert_int_equal(last_used_facts(&r, false), 0);
+	assert_int_equal(r.results.nfacts, 1);
+	assert_string_equal(r.results.facts[0].rule, "INFO");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_they_wrote_last), TEST(what_resumed_it), TEST(the_latest_of_several),
-		TEST(who_used_none_or_waits_is_left_out), TEST(who_was_destroyed_after_long),
+		TEST(who_used_none_or_waits_is_left_out), TEST(who_was_destroyed_after_long), TEST(the_destroyed_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

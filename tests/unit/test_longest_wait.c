@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Where coroutines that have ended were suspended longest, by a history that is made by hand.
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,32 +13,14 @@
 
 #include "analyze/report/longest_wait.h"
 #include "builder.h"
+#include "trace_dir.h"
 
 static struct builder b;
-static char dir[32], trace_dir[64];
 
 static int begin(void **state)
 {
 	(void)state;
-	strcpy(dir, "/tmp/test_longest.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(trace_dir, sizeof(trace_dir), "%s/t", dir);
-	return builder_begin(&b, trace_dir);
-}
-
-static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *f)
-{
-	(void)st;
-	(void)flag;
-	(void)f;
-	return remove(path);
-}
-
-static int end(void **state)
-{
-	(void)state;
-	return nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
+	return trace_dir_begin() ? -1 : builder_begin(&b, trace_dir);
 }
 
 // Two slots of a stream.
@@ -73,7 +54,7 @@ static void the_longest_of_several(void **state)
 	builder_thread(&b, 100, 1);
 	assert_int_equal(builder_stream(&b, 0, &r->first, 2 * sizeof(r) / sizeof(*r), 2 * sizeof(r) / sizeof(*r), 0), 0);
 	assert_int_equal(builder_end(&b), 0);
-	assert_int_equal(world_open(&w, trace_dir, 0, &error), 0);
+	assert_int_equal(world_open(&w, trace_dir, 0, NULL, &error), 0);
 	struct longest_wait v[] = {{.id = 40}, {.id = 41}, {.id = 42}};
 	assert_int_equal(longest_wait_find(&w, v, 3), 0);
 	assert_int_equal(v[0].span_ns, 0);
@@ -101,7 +82,7 @@ static void without_a_history(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_longest_of_several, begin, end),
+		cmocka_unit_test_setup_teardown(the_longest_of_several, begin, trace_dir_end),
 		cmocka_unit_test(without_a_history),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,80 @@ static void each_address_of_a_block(void **state)
 	free(b);
 }
 
+// What the query finds that asks for this address; {0, 0}: nothing.
+static struct span block_of(uint64_t addr)
+{
+	struct own own;
+	struct malloc_heap_query q = {.addr = addr};
+	own_open(&own);
+	malloc_heap_resolve(&own.memory, &q, 1);
+	own_close(&own);
+	return q.found ? q.block : (struct span){0, 0};
+}
+
+// A block with a mapping of its own begins where an alignment has put it.
+static void an_aligned_block_with_its_own_mapping(void **state)
+{
+	enum { BYTES = 3 << 20 };
+	(void)state;
+	if (not_under(SANITIZED, "blocks are the sanitizer's, not those of the C library"))
+		skip();
+	for (size_t align = 16; align <= 2 << 20; align *= 2) {
+		char *block = aligned_alloc(align, BYTES);
+		memset(block, 0x12, 64);
+		struct span found = block_of((uintptr_t)block + BYTES - 8);
+		assert_int_equal(found.lo, (uintptr_t)block);
+		assert_true(found.hi >= (uintptr_t)block + BYTES - 8);
+		free(block);
+	}
+}
+
+// Pages in it that nobody may touch, as a guard below a stack, leave it one block, and what lies above it.
+static void blocks_with_guards_in_them(void **state)
+{
+	enum { BYTES = 1 << 20, PAGE = 4096, MANY = 5 };
+	(void)state;
+	if (not_under(SANITIZED, "blocks are the sanitizer's, not those of the C library"))
+		skip();
+	char *v[MANY];
+	for (int i = 0; i < MANY; i++) {
+		v[i] = malloc(BYTES);
+		uintptr_t guard = ((uintptr_t)v[i] + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+		assert_int_equal(mprotect((void *)guard, PAGE, PROT_NONE), 0);
+	}
+	struct own own;
+	struct malloc_heap_query q[MANY];
+	own_open(&own);
+	for (int i = 0; i < MANY; i++)
+		q[i] = (struct malloc_heap_query){.addr = (uintptr_t)v[i] + BYTES / 2};
+	malloc_heap_resolve(&own.memory, q, MANY);
+	own_close(&own);
+	for (int i = 0; i < MANY; i++) {
+		bool any = false;
+		for (int k = 0; k < MANY; k++)
+			any |= q[k].found && q[k].block.lo == (uintptr_t)v[i];
+		assert_true(any);
+	}
+	for (int i = 0; i < MANY; i++) {
+		mprotect((void *)(((uintptr_t)v[i] + PAGE - 1) & ~(uintptr_t)(PAGE - 1)), PAGE,
+			 PROT_READ | PROT_WRITE);
+		free(v[i]);
+	}
+}
+
+// A mapping of the program's own is no block, even if its first words could be a header's but for their size.
+static void a_mapping_is_no_block(void **state)
+{
+	enum { BYTES = 1 << 20 };
+	(void)state;
+	uint64_t *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(p != MAP_FAILED);
+	assert_int_equal(block_of((uintptr_t)p + BYTES / 2).lo, 0);
+	p[1] = BYTES / 2 + 10;
+	assert_int_equal(block_of((uintptr_t)p + BYTES / 4).lo, 0);
+	munmap(p, BYTES);
+}
+
 struct counted {
 	uint64_t chunks, idle, heaps, sound;
 };
@@ -145,9 +220,12 @@ static void all_chunks_are_visited(void **state)
 
 int main(void)
 {
+	mallopt(M_MMAP_THRESHOLD, 128 << 10); // a search allocates, too: the heap must not grow by it
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_arena_above_a_stack), cmocka_unit_test(a_block_of_untouched_pages_is_found),
 		cmocka_unit_test(each_address_of_a_block), cmocka_unit_test(all_chunks_are_visited),
+		cmocka_unit_test(an_aligned_block_with_its_own_mapping), cmocka_unit_test(blocks_with_guards_in_them),
+		cmocka_unit_test(a_mapping_is_no_block),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -407,10 +408,72 @@ static void test_end(void **state)
 	m.ext.signal_taken = 0;
 	m.ext.listener_closed = 1500;
 	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	cand.was.opened_how = CTP_CALL_ACCEPT; // no drain, if it was accepted since, and a listener is open
+	cand.was.opened = 1600;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	fd.f = (struct ctp_fd){ .gen = 9, .life = CTP_FD_OPEN, .flags = CTP_FD_LISTENS };
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	cand.was.opened = 1400;
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
 	m.ext.listener_closed = 6000;
 	assert_int_equal(verdict(), VERDICT_PROVEN);
 	m.term_forwarded_ns = 1800;
 	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+}
+
+// HUP, INT or QUIT may be an end or a reload: what follows is no end of the program until its exit does.
+static void test_asked(void **state)
+{
+	m.ext.asked_first = m.ext.asked_last = 1500;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	m.term_forwarded_ns = 5000; // by that it ends
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	m.ext.asked_first = m.ext.asked_last = 4500; // seen to be lost before
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	m.term_forwarded_ns = 0;
+	seen.items[PROOF_P4].since_ns = 4600;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+	cand.time += CTP_END_NS + 5000;
+	seen.items[PROOF_P4].since_ns = 3000;
+	assert_int_equal(verdict(), VERDICT_PROVEN);
+	m.ext.asked_last = cand.time - 1;
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+}
+
+static void test_ended_by_what_asked(void **state)
+{
+	m.ext.asked_first = 1500;
+	m.ext.asked_last = 1800;
+	m.ext.exit_begun = 1500 + CTP_END_NS - 1;
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 1500);
+	assert_int_equal(verdict(), VERDICT_INCONCLUSIVE);
+	m.ext.signal_taken = 0;
+	m.ext.exit_begun++;
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 1800); // the first was a reload
+	m.ext.signal_taken = 0;
+	m.ext.exit_begun = 1800 + CTP_END_NS;
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 0);
+	m.ext.exit_begun = 5000;
+	m.term_forwarded_ns = 4000;
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 0);
+	m.term_forwarded_ns = 0;
+	m.ext.signal_taken = 4000;
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 4000);
+	m.ext.signal_taken = m.ext.exit_begun = 0; // it lives
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 0);
+	m.snapshot_ns = 5000;
+	m.ended_signal = SIGKILL;
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 0);
+	m.ended_signal = SIGINT; // raised once more, after all was tidied up
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 1500);
 }
 
 static void test_ended_in_grace(void **state)
@@ -456,6 +519,7 @@ int main(void)
 		TEST(test_all), TEST(test_complete), TEST(test_rings), TEST(test_polled), TEST(test_served), TEST(test_pooled), TEST(test_suspended),
 		TEST(test_wait), TEST(test_beside), TEST(test_cancelled), TEST(test_discarded), TEST(test_pauses), TEST(test_attached), TEST(test_own_stack), TEST(test_chance_before_the_end),
 		TEST(test_kernel), TEST(test_reach), TEST(test_end), TEST(test_ended_in_grace),
+		TEST(test_asked), TEST(test_ended_by_what_asked),
 		TEST(test_queued), TEST(test_hidden_fds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

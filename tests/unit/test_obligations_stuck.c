@@ -78,8 +78,10 @@ static void how_far_each_goes(void **state)
 	assert_int_equal(verdict(4), VERDICT_SUSPECT); // the peer is not here
 	assert_int_equal(verdict(8), VERDICT_LIKELY);
 	assert_int_equal(verdict(9), VERDICT_SUSPECT);
+	fd.f.opened_how = CTP_CALL_TIMERFD;
 	assert_int_equal(verdict(27), VERDICT_SUSPECT); // nobody has set it yet
 	fd.f.flags = CTP_FD_OWN_SET;
+	fd.f.opener = 41;
 	assert_int_equal(verdict(27), VERDICT_LIKELY);
 	seen.items[PROOF_P6B].holds = HOLDS_TRUE;
 	assert_int_equal(verdict(5), VERDICT_PROVEN);
@@ -196,10 +198,26 @@ static void a_timer_of_others_is_no_fault(void **state)
 {
 	(void)state;
 	fd.f.last_out = 8; // set by another
+	assert_int_equal(verdict(27), VERDICT_NONE);
+	seen.items[PROOF_P6B].holds = HOLDS_TRUE; // who can no more
+	assert_int_equal(verdict(27), VERDICT_SUSPECT);
+	seen.items[PROOF_P6B].holds = HOLDS_FALSE;
+	seen.ticking = true; // those like it go on
+	assert_int_equal(verdict(27), VERDICT_SUSPECT);
+	seen.ticking = false;
+	fd.f.opener = 41;
 	assert_int_equal(verdict(27), VERDICT_SUSPECT);
 	fd.f.last_in = 41; // it has expired before
 	assert_int_equal(verdict(27), VERDICT_NONE);
 	fd.f.flags = CTP_FD_OWN_SET;
+	assert_int_equal(verdict(27), VERDICT_LIKELY);
+	fd.f.last_out |= CTP_FD_SEVERAL; // both set it, and it has expired: they may share it
+	assert_int_equal(verdict(27), VERDICT_SUSPECT);
+	fd.f.last_in = 0;
+	assert_int_equal(verdict(27), VERDICT_LIKELY);
+	fd.f.opener = 8; // whoever made it: who waits has set it last
+	fd.f.last_out = 41;
+	fd.f.last_in = 41;
 	assert_int_equal(verdict(27), VERDICT_LIKELY);
 }
 
@@ -213,7 +231,12 @@ static void an_end_is_no_fault(void **state)
 	m.ext.signal_taken = 500;
 	assert_int_equal(verdict(5), VERDICT_NONE);
 	m.ext.signal_taken = 0;
+	m.ext.asked_first = m.ext.asked_last = 500; // it did not end by that
+	assert_int_equal(verdict(5), VERDICT_LIKELY);
 	m.ext.listener_closed = 800;
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	fd.f.opened_how = CTP_CALL_ACCEPT; // since then: but no listener is open any more
+	fd.f.opened = 850;
 	assert_int_equal(verdict(5), VERDICT_NONE);
 }
 

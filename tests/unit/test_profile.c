@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Tests of analyze/profile: every weight to the nanosecond, from a history made by hand.
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,35 +14,23 @@
 
 #include "analyze/history/profile.h"
 #include "builder.h"
+#include "trace_dir.h"
 
 static struct builder b;
-static char dir[32], trace_dir[64];
 static struct ctp_record records[64];
 static size_t n;
 static uint32_t here, there;
 
 static int begin(void **state)
 {
-	strcpy(dir, "/tmp/test_profile.XXXXXX");
-	if (!mkdtemp(dir))
+	if (trace_dir_begin())
 		return -1;
-	snprintf(trace_dir, sizeof(trace_dir), "%s/t", dir);
 	n = 0;
 	if (builder_begin(&b, trace_dir))
 		return -1;
 	here = builder_stack(&b, 2, (uint64_t[]){ 0x1234, 0x5678 });
 	there = builder_stack(&b, 1, (uint64_t[]){ 0x9abc });
 	return 0;
-}
-
-static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *f)
-{
-	return remove(path);
-}
-
-static int end(void **state)
-{
-	return nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 // ------------------------------------------------------------- a history
@@ -94,7 +81,7 @@ static void make(uint64_t switches)
 	b.threads[0].switches = switches;
 	assert_int_equal(builder_stream(&b, 0, records, n, n, 0), 0);
 	assert_int_equal(builder_end(&b), 0);
-	assert_int_equal(world_open(&w, trace_dir, 0, &error), 0);
+	assert_int_equal(world_open(&w, trace_dir, 0, NULL, &error), 0);
 	assert_int_equal(profile_make(&p, &w, NULL, false, NULL, span), 0);
 }
 
@@ -375,16 +362,16 @@ static void after_the_snapshot(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(waits_and_slices, begin, end),
-		cmocka_unit_test_setup_teardown(unended_apart, begin, end),
-		cmocka_unit_test_setup_teardown(sleeps, begin, end),
-		cmocka_unit_test_setup_teardown(sleeps_again_and_again, begin, end),
-		cmocka_unit_test_setup_teardown(coroutine_sleeps, begin, end),
-		cmocka_unit_test_setup_teardown(sleeps_since_before_the_history, begin, end),
-		cmocka_unit_test_setup_teardown(losses, begin, end),
-		cmocka_unit_test_setup_teardown(last_turn, begin, end),
-		cmocka_unit_test_setup_teardown(ready_at_the_snapshot, begin, end),
-		cmocka_unit_test_setup_teardown(after_the_snapshot, begin, end),
+		cmocka_unit_test_setup_teardown(waits_and_slices, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(unended_apart, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(sleeps, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(sleeps_again_and_again, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(coroutine_sleeps, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(sleeps_since_before_the_history, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(losses, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(last_turn, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(ready_at_the_snapshot, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(after_the_snapshot, begin, trace_dir_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -366,6 +366,10 @@ static void regions_that_lie(void **state)
 	LIE(ext.frames_max, 3);
 	LIE(ext.frames_max, 1);
 	good.ext.frames_off = good.ext.frames_max = 0;
+	good.ext.destroyed_max = 1;
+	LIE(ext.destroyed_off, bytes);
+	LIE(ext.destroyed_off, 8);
+	good.ext.destroyed_max = 0;
 	h = good;
 	h.ext.names_off = 0; // made before there were names
 	assert_int_equal(ctp_region_open(&r, &h, bytes), 0);

@@ -63,8 +63,61 @@ static void by_time(void **state)
 	ran_free(r);
 }
 
+// Coroutines 5, 6 and 7 of the table of states; their stacks lie one after the other.
+enum { STACK_BYTES = 0x1000, FIRST = 5, COROUTINES = 3 };
+static struct ctp_state states[COROUTINES];
+static struct ctp_header header;
+
+static uint64_t stack_of(uint64_t who)
+{
+	return 0x10000 + (who - FIRST) * STACK_BYTES;
+}
+
+static struct ran *begin_with_stacks(struct ctp_cursor *c)
+{
+	for (uint64_t i = 0; i < COROUTINES; i++)
+		states[i] = (struct ctp_state){ .id = FIRST + i, .entity = CTP_COROUTINE, .lo = stack_of(FIRST + i),
+						.hi = stack_of(FIRST + i) + STACK_BYTES };
+	header.allocated_count = COROUTINES;
+	region.header = &header;
+	region.states = states;
+	region.stations_max = COROUTINES;
+	return begin(c);
+}
+
+// Three turns closer to one another than the clocks are: the stack tells, and where it tells nothing the time does.
+static void by_stack(void **state)
+{
+	(void)state;
+	struct ctp_cursor c;
+	struct ran *r = begin_with_stacks(&c);
+	static const uint64_t turns[][2] = { { 1000, 5 }, { 2000, 6 }, { 2004, 7 }, { 2006, 5 }, { 3000, 6 } };
+	see(r, &c, turns, 5);
+	for (uint64_t who = FIRST; who < FIRST + COROUTINES; who++) {
+		assert_int_equal(ran_at(r, TID, 2005, SLACK, stack_of(who) + STACK_BYTES / 2), who);
+		assert_int_equal(ran_at(r, TID, 2005, SLACK, stack_of(who) + STACK_BYTES), who);
+	}
+	assert_int_equal(ran_at(r, TID, 2005, SLACK, stack_of(FIRST)), 7); // below the lowest: on none
+	assert_int_equal(ran_at(r, TID, 1500, SLACK, stack_of(6) + 8), 5); // no switch is near
+	ran_free(r);
+}
+
+// On no stack that is known, but the thread's own is one of those that may be: it was that.
+static void by_what_is_left(void **state)
+{
+	(void)state;
+	struct ctp_cursor c;
+	struct ran *r = begin_with_stacks(&c);
+	static const uint64_t turns[][2] = { { 2000, 5 }, { 2004, NATIVE }, { 2006, 6 } };
+	see(r, &c, turns, 3);
+	assert_int_equal(ran_at(r, TID, 2007, SLACK, 0x7fff0000), NATIVE);
+	assert_int_equal(ran_at(r, TID, 2007, SLACK, stack_of(5) + 8), 5);
+	ran_free(r);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(by_time) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(by_time), cmocka_unit_test(by_stack),
+					    cmocka_unit_test(by_what_is_left) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,14 +11,22 @@
 #include "find/recipe.h"
 
 // push %rbp, %rbx, %r12 to %r15; mov %rsp, (%rdi); mov (%rsi), %rsp; pops; ret
-static const unsigned char pushes[] = {0x55, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, 0x48, 0x89,
-				       0x27, 0x48, 0x8b, 0x26, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c,
-				       0x5b, 0x5d, 0xc3};
-// the same into a block: mov reg, off(%rdi); mov (%rsp), %rax; mov %rax, 0x38(%rdi); mov (%rsi), %rsp; jmp *0x38(%rsi)
-static const unsigned char block[] = {0x48, 0x89, 0x27, 0x48, 0x89, 0x6f, 0x08, 0x48, 0x89, 0x5f, 0x10, 0x4c,
-				      0x89, 0x67, 0x18, 0x4c, 0x89, 0x6f, 0x20, 0x4c, 0x89, 0x77, 0x28, 0x4c,
-				      0x89, 0x7f, 0x30, 0x48, 0x8b, 0x04, 0x24, 0x48, 0x89, 0x47, 0x38, 0x48,
-				      0x8b, 0x26, 0xff, 0x66, 0x38};
+static const unsigned char pushes[] = {0x55, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41,
+				       0x57, 0x48, 0x89, 0x27, 0x48, 0x8b, 0x26, 0x41, 0x5f,
+				       0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5b, 0x5d, 0xc3};
+// the same into a block: mov reg, off(%rdi); mov (%rsp), %rax; mov %rax, 0x38(%rdi); mov (%rsi), %rsp; jmp
+// *0x38(%rsi)
+static const unsigned char block[] = {0x48, 0x89, 0x27, 0x48, 0x89, 0x6f, 0x08, 0x48, 0x89, 0x5f, 0x10,
+				      0x4c, 0x89, 0x67, 0x18, 0x4c, 0x89, 0x6f, 0x20, 0x4c, 0x89, 0x77,
+				      0x28, 0x4c, 0x89, 0x7f, 0x30, 0x48, 0x8b, 0x04, 0x24, 0x48, 0x89,
+				      0x47, 0x38, 0x48, 0x8b, 0x26, 0xff, 0x66, 0x38};
+
+// State Threads' way to save: mov reg, off(%rdi); lea 8(%rsp), %rdx; mov %rdx, 0x30(%rdi); mov (%rsp), %rax;
+// mov %rax, 0x38(%rdi); xor %rax, %rax; ret
+static const unsigned char saves[] = {0x48, 0x89, 0x1f, 0x48, 0x89, 0x6f, 0x08, 0x4c, 0x89, 0x67, 0x10,
+				      0x4c, 0x89, 0x6f, 0x18, 0x4c, 0x89, 0x77, 0x20, 0x4c, 0x89, 0x7f,
+				      0x28, 0x48, 0x8d, 0x54, 0x24, 0x08, 0x48, 0x89, 0x57, 0x30, 0x48,
+				      0x8b, 0x04, 0x24, 0x48, 0x89, 0x47, 0x38, 0x48, 0x31, 0xc0, 0xc3};
 
 static void a_switch_that_pushes(void **state)
 {
@@ -42,6 +50,38 @@ static void a_switch_that_keeps_a_block(void **state)
 	assert_int_equal(r.regs[CTP_REG_S4].where, RECIPE_BLOCK);
 	assert_int_equal(r.regs[CTP_REG_S4].off, 0x30);
 	assert_int_equal(r.sp, 8);
+}
+
+// The word that holds the stack pointer is in the middle of the block.
+static void what_saves_and_returns(void **state)
+{
+	struct recipe r;
+	assert_true(recipe_learn(saves, sizeof(saves), &r));
+	assert_true(r.returns);
+	assert_int_equal(r.regs[CTP_REG_PC].where, RECIPE_BLOCK);
+	assert_int_equal(r.regs[CTP_REG_PC].off, 8);
+	assert_int_equal(r.regs[CTP_REG_S0].off, -0x30);
+	assert_int_equal(r.regs[CTP_REG_S4].off, -8);
+	assert_int_equal(r.sp, 0);
+	assert_true(recipe_learn(block, sizeof(block), &r));
+	assert_false(r.returns);
+}
+
+// A function that returns has to have kept its return address, in the block that its caller names.
+static void what_returns_has_saved_all(void **state)
+{
+	unsigned char code[sizeof(saves)];
+	struct recipe r;
+	memcpy(code, saves, sizeof(code));
+	memset(code + 36, 0x90, 4); // no return address
+	assert_false(recipe_learn(code, sizeof(code), &r));
+	for (size_t i = 0; i < 22; i++) {
+		if (saves[i] != 0x89)
+			continue;
+		memcpy(code, saves, sizeof(code));
+		code[i] = 0x8b; // it loads the register
+		assert_false(recipe_learn(code, sizeof(code), &r));
+	}
 }
 
 // What restores, but saves nothing, is longjmp and its like.
@@ -112,6 +152,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_switch_that_pushes),
 		cmocka_unit_test(a_switch_that_keeps_a_block),
+		cmocka_unit_test(what_saves_and_returns),
+		cmocka_unit_test(what_returns_has_saved_all),
 		cmocka_unit_test(what_saves_nothing_is_none),
 		cmocka_unit_test(every_register_counts),
 		cmocka_unit_test(a_frame_pointer_is_no_other_stack),

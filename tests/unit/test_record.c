@@ -49,7 +49,8 @@ static int begin_with(uint32_t ring_bytes, uint32_t chunks)
 		return -1;
 	struct ctp_thread *t = tracer.region.threads;
 	tracer.region.ext->thread_high = 2;
-	g = (struct thread_ctx){ .thread = t, .ring = ctp_region_ring(&tracer.region, 0), .ring_capacity = tracer.region.ring_capacity };
+	g = (struct thread_ctx){ .thread = t, .ring = ctp_region_ring(&tracer.region, 0), .ring_capacity = tracer.region.ring_capacity,
+				  .ring_mask = tracer.region.ring_capacity - 1};
 	t->began = 1;
 	t->native = NATIVE;
 	t->life = CTP_THREAD_LIVE;
@@ -232,6 +233,78 @@ static void records_wait_for_a_program_at_its_end(void **state)
 	other(CTP_EV_CREATE);
 	harvest_turn(h, 3, true);
 	assert_int_equal(n_read, n_meant);
+	harvest_free(h);
+}
+
+// Events of the program's own, of 2 slots to as many as one can take, each with its number; switches between them.
+// The harvest copies and checks them in pieces, and a piece ends anywhere in one.
+static void write_event(uint64_t number)
+{
+	uint64_t head = ctp_ring_head(g.thread), now = guest_now();
+	unsigned slots = number % 3 ? 2 : 2 + (unsigned)rand() % (CTP_EVENT_SLOTS - 1);
+	assert_true(emit_has_room(&g, slots, now));
+	for (unsigned i = 0; i < slots; i++)
+		*ctp_ring_slot(g.ring, g.ring_capacity, head + i) = (struct ctp_record){ CTP_EV_REST, number };
+	ctp_ring_slot(g.ring, g.ring_capacity, head)->w0 = CTP_EV_USER | now << 8;
+	ctp_ring_slot(g.ring, g.ring_capacity, head + 1)->w0 |= (uint64_t)(slots - 2) << 56;
+	ctp_ring_publish(g.thread, head + slots);
+}
+
+static uint64_t n_events;
+static void read_events(struct writer *w, struct writer_process *p, const struct writer_batch *b)
+{
+	uint32_t at = 0, records = 0;
+	for (unsigned slots; at < b->n_events; at += slots, records++, n_events++) {
+		slots = ctp_record_slots(b->events + at, b->n_events - at);
+		assert_int_not_equal(slots, 0);
+		for (unsigned i = 0; i < slots; i++)
+			assert_int_equal(b->events[at + i].w1, n_events);
+	}
+	assert_int_equal(records, b->event_records);
+}
+
+static void pieces_end_anywhere(void **state)
+{
+	static const struct writer_ops ops_too = { .process = process, .process_end = nothing, .thread = take, .turn = round_ends,
+						   .events = read_events };
+	uint64_t n = 0;
+	assert_int_equal(end(state) | begin_with(1 << 20, 0), 0);
+	struct writer w = { .ops = &ops_too, .batch_max = 20000 };
+	struct harvest *h = harvest_new(&tracer.region, &w);
+	const struct ctp_region *region = &tracer.region;
+	assert_int_equal(harvest_begin(h, 0, &region), 0);
+	n_events = 0;
+	for (int turn = 0; turn < 20; turn++) {
+		for (int i = 0; i < 1500; i++) {
+			write_event(n++);
+			if (i % 8 == 0)
+				something();
+		}
+		harvest_turn(h, 0, true);
+		assert_int_equal(n_read, n_meant);
+		assert_int_equal(n_events, n);
+	}
+	assert_int_equal(harvest_sum(h).lost, 0);
+	harvest_free(h);
+}
+
+// A ring of which an eighth was full when it was looked at.
+static void late_is_an_eighth(void **state)
+{
+	(void)state;
+	struct writer w = { .ops = &ops, .batch_max = 7 };
+	struct harvest *h = harvest_new(&tracer.region, &w);
+	const struct ctp_region *region = &tracer.region;
+	assert_int_equal(harvest_begin(h, 0, &region), 0);
+	for (uint64_t full = tracer.region.ring_capacity / 8 - 2; full <= tracer.region.ring_capacity / 8; full += 2) {
+		uint64_t from = ctp_ring_head(g.thread);
+		while (ctp_ring_head(g.thread) - from < full)
+			other(CTP_EV_CREATE);
+		harvest_turn(h, 0, true);
+		assert_int_equal(h->late, full == tracer.region.ring_capacity / 8);
+	}
+	harvest_turn(h, 0, true);
+	assert_false(h->late);
 	harvest_free(h);
 }
 
@@ -488,6 +561,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(all_that_fits_is_read_from_any_packet_on, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_lost_is_counted_and_leaves_no_doubt, begin, end),
 		cmocka_unit_test_setup_teardown(records_wait_for_a_program_at_its_end, begin, end),
+		cmocka_unit_test_setup_teardown(pieces_end_anywhere, begin, end),
+		cmocka_unit_test_setup_teardown(late_is_an_eighth, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_kept_is_the_newest, begin_flight, end),
 		cmocka_unit_test_setup_teardown(what_is_older_is_left_out, begin_flight, end),
 		cmocka_unit_test_setup_teardown(a_chunk_that_was_given_up, begin_flight, end),

@@ -4,7 +4,6 @@
 // no reader follows it, waits for it, or writes to what it leads to.
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,29 +20,18 @@
 #include "builder.h"
 #include "trace/transitions.h"
 #include "trace/world.h"
+#include "trace_dir.h"
 
 static struct builder b;
-static char dir[] = "/tmp/test_refused.XXXXXX", trace_dir[64], precious[64];
+static char precious[64];
 static const char text[] = "what nobody may touch\n";
-
-static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *f)
-{
-	return remove(path);
-}
-
-static int end(void **state)
-{
-	return nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 // A trace of two threads, whose streams end in a part of a packet, and a file beside it.
 static int begin(void **state)
 {
 	static struct ctp_record r[11];
-	strcpy(dir, "/tmp/test_refused.XXXXXX");
-	if (!mkdtemp(dir))
+	if (trace_dir_begin())
 		return -1;
-	snprintf(trace_dir, sizeof(trace_dir), "%s/t", dir);
 	snprintf(precious, sizeof(precious), "%s/precious", dir);
 	ctp_record_set(&r[0], &r[1], BUILDER_START, ctp_w1(CTP_EV_SWITCH, CTP_HOW_SWAP, 1) | (uint64_t)CTP_MARK_NEAR << 56, ctp_w2(2, 0),
 		       1ULL << 32 | 1);
@@ -103,7 +91,7 @@ static bool covered(const struct world *w, const char *words)
 static void open_world(struct world *w)
 {
 	struct world_error error;
-	assert_int_equal(world_open(w, trace_dir, 0, &error), 0);
+	assert_int_equal(world_open(w, trace_dir, 0, NULL, &error), 0);
 }
 
 // A stream that is a link out of the trace is neither read nor shortened; the others are.
@@ -221,7 +209,7 @@ static void one_for_another(void **state)
 		unsigned moves = 0;
 		assert_true(!unlink(at(name)) || errno == ENOENT);
 		assert_int_equal(makes[i % 4](at(name)), 0);
-		int r = world_open(&w, trace_dir, 0, &error);
+		int r = world_open(&w, trace_dir, 0, NULL, &error);
 		if (!strcmp(name, "ctp/trace.json")) {
 			assert_true(r < 0 && strstr(error.text, "its ctp/trace.json is not read: it is "));
 		} else {
@@ -234,7 +222,7 @@ static void one_for_another(void **state)
 			world_close(&w);
 		}
 		need_untouched();
-		end(NULL);
+		trace_dir_end(NULL);
 		assert_int_equal(begin(NULL), 0);
 	}
 }
@@ -250,13 +238,13 @@ static void folders_of_others(void **state)
 		snprintf(away, sizeof(away), "%s/away", dir);
 		assert_true(!rename(at(names[i]), away) || i == 2);
 		assert_int_equal(symlink(away, at(names[i])), 0);
-		int r = world_open(&w, trace_dir, 0, &error);
+		int r = world_open(&w, trace_dir, 0, NULL, &error);
 		assert_int_equal(r < 0, i == 1);
 		assert_true(i == 1 ? strstr(error.text, "its ctp is not read: it is a symbolic link") != NULL :
 			    covered(&w, "is not read: it is a symbolic link") && !w.has_last_tables && w.events == 20);
 		if (!r)
 			world_close(&w);
-		end(NULL);
+		trace_dir_end(NULL);
 		assert_int_equal(begin(NULL), 0);
 	}
 }
@@ -269,7 +257,7 @@ static void given_by_a_link(void **state)
 	char name[80];
 	snprintf(name, sizeof(name), "%s/link", dir);
 	assert_int_equal(symlink(trace_dir, name), 0);
-	assert_int_equal(world_open(&w, name, 0, &error), 0);
+	assert_int_equal(world_open(&w, name, 0, NULL, &error), 0);
 	assert_int_equal(w.events, 20);
 	world_close(&w);
 }
@@ -297,7 +285,7 @@ static void holes(void **state)
 	world_close(&w);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, trace_dir_end)
 
 int main(void)
 {

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -143,12 +145,39 @@ static void registers_of_a_sleeper(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+// It may have come to a wait that a stop ends since it was looked at.
+static void a_wait_is_not_seen_to_end(void **state)
+{
+	(void)state;
+	int event = eventfd(0, 0);
+	pid_t pid = fork();
+	if (!pid) {
+		struct epoll_event e = {.events = EPOLLIN};
+		int set = epoll_create1(0);
+		_exit(epoll_ctl(set, EPOLL_CTL_ADD, event, &e) || epoll_wait(set, &e, 1, -1) != 1);
+	}
+	struct proc_task seen;
+	while (!proc_task_read(pid, pid, true, &seen) || seen.nr != SYS_epoll_wait)
+		nap();
+	struct proc_task t = {.tid = pid};
+	assert_true(regs_take(&t, false, UINT64_MAX));
+	assert_true(t.got_regs);
+	free(t.vectors);
+	uint64_t one = 1;
+	int status;
+	assert_int_equal(write(event, &one, sizeof(one)), sizeof(one));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(event);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_stops_late_is_let_go),
 		cmocka_unit_test(who_is_gone_is_forgotten),
 		cmocka_unit_test(registers_of_a_sleeper),
+		cmocka_unit_test(a_wait_is_not_seen_to_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // From which places coroutines went on, as the records and the last tables have it.
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,32 +14,14 @@
 #include "builder.h"
 #include "trace/resumed.h"
 #include "trace/world.h"
+#include "trace_dir.h"
 
 static struct builder b;
-static char dir[32], trace_dir[64];
 
 static int begin(void **state)
 {
 	(void)state;
-	strcpy(dir, "/tmp/test_resumed.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(trace_dir, sizeof(trace_dir), "%s/t", dir);
-	return builder_begin(&b, trace_dir);
-}
-
-static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *f)
-{
-	(void)st;
-	(void)flag;
-	(void)f;
-	return remove(path);
-}
-
-static int end(void **state)
-{
-	(void)state;
-	return nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
+	return trace_dir_begin() ? -1 : builder_begin(&b, trace_dir);
 }
 
 // Two slots of a stream.
@@ -69,7 +50,7 @@ static void read_all(const struct entry *r, size_t n, struct resumed *v, size_t 
 	builder_thread(&b, 100, 1);
 	assert_int_equal(builder_stream(&b, 0, &r->first, 2 * n, 2 * n, 0), 0);
 	assert_int_equal(builder_end(&b), 0);
-	assert_int_equal(world_open(&w, trace_dir, 0, &error), 0);
+	assert_int_equal(world_open(&w, trace_dir, 0, NULL, &error), 0);
 	assert_int_equal(w.nimages, 1);
 	assert_int_equal(resumed_read(&w, &w.images[0], v, nv), 0);
 	world_close(&w);
@@ -123,9 +104,9 @@ static void nothing_is_said_without_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(who_went_on_was_resumed_there, begin, end),
-		cmocka_unit_test_setup_teardown(any_coroutine_will_do, begin, end),
-		cmocka_unit_test_setup_teardown(nothing_is_said_without_records, begin, end),
+		cmocka_unit_test_setup_teardown(who_went_on_was_resumed_there, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(any_coroutine_will_do, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(nothing_is_said_without_records, begin, trace_dir_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

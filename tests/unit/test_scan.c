@@ -245,17 +245,14 @@ static void blocks(void **state)
 			b[i] = (r >> 33) % 11 < 9 ? 0 : (unsigned char)((r >> 40) % 3);
 		}
 		uint64_t pairs = 0;
-		bool bits = false, zeros = false;
+		bool bits = false;
 		unsigned shift = (unsigned)n % 49;
 		for (size_t i = 0; i < BLOCK_BYTES; i++)
 			pairs |= (uint64_t)(b[i] == 1 && b[i + 1] == 2) << i;
 		for (size_t i = 0; i < BLOCK_BYTES; i += 8)
 			bits |= (block_word(b + i) >> shift & 0xffff) == 0x0102;
-		for (size_t i = 0; i < BLOCK_BYTES; i += 4)
-			zeros |= !(b[i] | b[i + 1]) && (b[i + 2] | b[i + 3]);
 		assert_int_equal(block_pairs(b, 1, 2), pairs);
 		assert_int_equal(block_has_bits(b, shift, 0x0102), bits);
-		assert_int_equal(block_has_low_zeros(b), zeros);
 	}
 }
 

@@ -18,7 +18,7 @@
 #include "trace/looks/set_looks.h"
 
 static const char LINES[] =
-	"{\"v\":1,\"what\":\"queue\",\"coroutine\":3,\"changes\":6,\"fd\":7,\"gen\":1,\"out\":true,\"ready\":false,\"led\":true}\n"
+	"{\"v\":1,\"what\":\"queue\",\"coroutine\":3,\"changes\":6,\"fd\":7,\"gen\":1,\"out\":true,\"ready\":false,\"led\":true,\"writer\":88}\n"
 	"{\"v\":1,\"what\":\"unread\",\"fd\":5,\"gen\":2,\"bytes\":9}\n"
 	"{\"v\":1,\"what\":\"stale\",\"epfd\":3,\"epgen\":1,\"fd\":8,\"gen\":4,\"events\":1,\"data\":-1,\"twin\":true}\n"
 	"{\"v\":1,\"what\":\"shared\",\"epfd\":3,\"epgen\":1,\"pid\":99,\"began_ns\":12,\"fd\":6,\"rows\":2,\"waits\":true}\n"
@@ -28,6 +28,7 @@ static const char LINES[] =
 	"{\"v\":1,\"what\":\"thread\",\"tid\":72,\"slot\":4,\"seq\":1,\"in\":\"something else\"}\n"
 	"{\"v\":1,\"what\":\"circle\",\"firm\":true,\"waits\":[{\"coroutine\":4,\"changes\":6,\"hub\":\"0x55aa\",\"name\":\"tables+0x18\"},"
 	"{\"coroutine\":5,\"changes\":8,\"hub\":\"0x55cc\"}]}\n"
+	"{\"v\":1,\"what\":\"held\",\"by\":9,\"waits\":[{\"coroutine\":6,\"changes\":2,\"hub\":\"0x55ee\"}]}\n"
 	"{\"v\":2,\"what\":\"something else\"}\n"
 	"{\"v\":1,\"what\":\"look\",\"ns\":77,\"look\":\"live\",\"complete\":true,\"handlers\":true,\"evidence\":[{\"id\":\"P0\",\"holds\":true,"
 	"\"text\":\"a\"},{\"id\":\"P5\",\"holds\":null,\"text\":\"b\"},{\"id\":\"P6b\",\"holds\":false,\"text\":\"c\"}]}\n"
@@ -79,6 +80,7 @@ static void reads_every_kind(void **state)
 	assert_true(s.looked);
 	assert_int_equal(s.ns, 77);
 	assert_true(s.handlers);
+	assert_int_equal(s.queues[0].writer, 88);
 	assert_int_equal(s.nthreads, 2);
 	assert_int_equal(s.ncircles, 1);
 	assert_true(s.circles[0].firm);
@@ -88,6 +90,10 @@ static void reads_every_kind(void **state)
 	assert_int_equal(s.waits[1].changes, 8);
 	assert_int_equal(s.waits[1].hub, 0x55cc);
 	assert_null(s.waits[1].name);
+	assert_int_equal(s.nheld, 1);
+	assert_int_equal(s.held[0].by, 9);
+	assert_int_equal(s.held[0].n, 1);
+	assert_int_equal(s.waits[s.held[0].waits].coroutine, 6);
 	assert_int_equal(s.threads[0].in, SET_JOIN);
 	assert_int_equal(s.threads[0].of, 71);
 	assert_int_equal(s.threads[0].seq, 5);

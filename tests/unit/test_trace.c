@@ -4,7 +4,6 @@
 // but never more, and never brings the reader down.
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,27 +18,13 @@
 #include "builder.h"
 #include "sanitized.h"
 #include "trace/world.h"
+#include "trace_dir.h"
 
 static struct builder b;
-static char dir[] = "/tmp/test_trace.XXXXXX", trace_dir[64];
 
 static int begin(void **state)
 {
-	strcpy(dir, "/tmp/test_trace.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(trace_dir, sizeof(trace_dir), "%s/t", dir);
-	return builder_begin(&b, trace_dir);
-}
-
-static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *f)
-{
-	return remove(path);
-}
-
-static int end(void **state)
-{
-	return nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
+	return trace_dir_begin() ? -1 : builder_begin(&b, trace_dir);
 }
 
 static void server(void)
@@ -71,7 +56,7 @@ static struct ctp_record *records(size_t n)
 static void open_world(struct world *w)
 {
 	struct world_error error;
-	assert_int_equal(world_open(w, trace_dir, 0, &error), 0);
+	assert_int_equal(world_open(w, trace_dir, 0, NULL, &error), 0);
 }
 
 static void test_counts(void **state)
@@ -316,9 +301,9 @@ static void test_no_trace(void **state)
 	struct world w;
 	struct world_error error;
 	fclose(b.witness);
-	assert_int_equal(world_open(&w, trace_dir, 0, &error), -ENOENT);
+	assert_int_equal(world_open(&w, trace_dir, 0, NULL, &error), -ENOENT);
 	assert_non_null(strstr(error.text, "not a ctp trace"));
-	assert_int_equal(world_open(&w, "/nonexistent", 0, &error), -ENOENT);
+	assert_int_equal(world_open(&w, "/nonexistent", 0, NULL, &error), -ENOENT);
 }
 
 // Every file of the trace, with bytes changed and cut at places that a fixed
@@ -357,7 +342,7 @@ static void test_hostile(void **state)
 		damage(files[round % (sizeof(files) / sizeof(*files))], round / 10);
 		struct world w;
 		struct world_error error;
-		if (!world_open(&w, trace_dir, 0, &error)) {
+		if (!world_open(&w, trace_dir, 0, NULL, &error)) {
 			unsigned n;
 			for (uint32_t id = 0; w.nimages && id < 64; id++)
 				image_stack(&w.images[0], id, &n, NULL);
@@ -397,7 +382,7 @@ static void refused(const char *age, unsigned layout)
 	struct world_error error;
 	char words[64];
 	snprintf(words, sizeof(words), "%s ctp (layout %u, this one reads %u)", age, layout, CTP_EXT_VERSION);
-	assert_int_equal(world_open(&w, trace_dir, 0, &error), -EPROTO);
+	assert_int_equal(world_open(&w, trace_dir, 0, NULL, &error), -EPROTO);
 	assert_non_null(strstr(error.text, words));
 	assert_null(strstr(error.text, "damaged"));
 }
@@ -442,7 +427,7 @@ static void test_other_layout_unfinished(void **state)
 	refused("a newer", CTP_EXT_VERSION + 1);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, trace_dir_end)
 
 int main(void)
 {

@@ -3,7 +3,6 @@
 // Tests of trace/moves: who moves when, and what is known of each then; the same from a
 // directory and from JSON lines.
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,29 +16,15 @@
 
 #include "builder.h"
 #include "trace/transitions.h"
+#include "trace_dir.h"
 
 #define AT(t) (BUILDER_START + (t))
 
 static struct builder b;
-static char dir[32], trace_dir[64];
 
 static int begin(void **state)
 {
-	strcpy(dir, "/tmp/test_transitions.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(trace_dir, sizeof(trace_dir), "%s/t", dir);
-	return builder_begin(&b, trace_dir);
-}
-
-static int unlink_one(const char *path, const struct stat *st, int flag, struct FTW *f)
-{
-	return remove(path);
-}
-
-static int end(void **state)
-{
-	return nftw(dir, unlink_one, 16, FTW_DEPTH | FTW_PHYS);
+	return trace_dir_begin() ? -1 : builder_begin(&b, trace_dir);
 }
 
 // ------------------------------------------------------------- what is told
@@ -83,7 +68,7 @@ static int walk(struct heard *h, const char *path)
 {
 	struct world_error error;
 	struct world w;
-	assert_int_equal(world_open(&w, path, 0, &error), 0);
+	assert_int_equal(world_open(&w, path, 0, NULL, &error), 0);
 	int r = transitions_walk(&w, hear, h);
 	world_close(&w);
 	return r;
@@ -221,11 +206,11 @@ static void lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(in_order, begin, end),
-		cmocka_unit_test_setup_teardown(what_is_known, begin, end),
-		cmocka_unit_test_setup_teardown(gaps, begin, end),
-		cmocka_unit_test_setup_teardown(the_sink_ends_it, begin, end),
-		cmocka_unit_test_setup_teardown(lines, begin, end),
+		cmocka_unit_test_setup_teardown(in_order, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(what_is_known, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(gaps, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(the_sink_ends_it, begin, trace_dir_end),
+		cmocka_unit_test_setup_teardown(lines, begin, trace_dir_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,44 @@ static void what_another_registered_for_it_is_firm(void **state)
 	assert_false(firm(NULL));
 }
 
+// Read some of what an edge told it of, wherever it stands; many edges may have come at once.
+static void who_left_some_of_an_edge(void **state)
+{
+	(void)state;
+	f.reg_events = EPOLLIN | EPOLLET;
+	f.last_in = ME;
+	assert_false(ctp_stopped_short(&f, &c)); // no event yet
+	f.event_time = 60;
+	assert_false(ctp_stopped_short(&f, &c)); // whose it was is not known
+	f.leads = ME;
+	assert_true(ctp_stopped_short(&f, &c));
+	f.learned = OTHER;
+	assert_false(ctp_stopped_short(&f, &c));
+	f.learned = ME;
+	f.leads = 0;
+	assert_true(ctp_stopped_short(&f, &c));
+	f.event_time = 101;
+	assert_false(ctp_stopped_short(&f, &c)); // another event came
+	f.event_time = 60;
+	c.tried = 5;
+	assert_false(ctp_stopped_short(&f, &c)); // nothing was left
+}
+
+static void timers_of_others(void **state)
+{
+	(void)state;
+	f.opened_how = CTP_CALL_TIMERFD;
+	f.opener = OTHER;
+	assert_false(ctp_timer_of_others(&f, ME)); // nobody has set it yet
+	f.last_out = OTHER | CTP_FD_SEVERAL;
+	assert_true(ctp_timer_of_others(&f, ME));
+	f.last_out = ME | CTP_FD_SEVERAL;
+	assert_false(ctp_timer_of_others(&f, ME));
+	f.last_out = OTHER;
+	f.opener = ME;
+	assert_false(ctp_timer_of_others(&f, ME));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +220,8 @@ int main(void)
 		cmocka_unit_test_setup(a_polled_set_takes_both, setup),
 		cmocka_unit_test_setup(a_context_counts_unless_another_is_known, setup),
 		cmocka_unit_test_setup(who_was_served_may_be_done, setup),
+		cmocka_unit_test_setup(who_left_some_of_an_edge, setup),
+		cmocka_unit_test_setup(timers_of_others, setup),
 		cmocka_unit_test_setup(its_own_registration_is_firm, setup),
 		cmocka_unit_test_setup(where_an_event_resumed_it_is_firm, setup),
 		cmocka_unit_test_setup(what_another_registered_for_it_is_firm, setup),

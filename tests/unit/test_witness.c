@@ -245,6 +245,8 @@ CASE(eventdup, "still registered",              1, -1, 0, 1, 1, 0, 0)
 CASE(listener, "that listens",                  1, 1, 1, 1, 1, 1, 0)
 CASE(flight,   "never left",                    1, 1, 1, 1, 1, 1, 1)
 
+CASE(unled,    "is healthy: the program keeps", 1, 1, 1, 1, 1, -1, 1)
+
 static void pair_second(void **state)
 {
 	run_case("pair", 102, NULL, (const int[]){1, 1, 1, 1, 1, 1, 1}, NULL);
@@ -255,6 +257,62 @@ static void mixed(void **state)
 {
 	for (long id = 101; id <= 102; id++)
 		run_case("mixed", id, NULL, (const int[]){1, 1, 1, 1, 1, id == 101 ? 1 : -1, 1}, NULL);
+}
+
+static int p6a_of(struct bench *b, long id)
+{
+	json_decref(b->last);
+	b->last = line_of(b, id);
+	return b->last ? holds(b, "P6a") : -2;
+}
+
+static void go_on(struct bench *b, uint64_t id)
+{
+	for (int i = 0; i < 8; i++)
+		if (b->region.states[i].id == id)
+			b->region.states[i].changes += 2;
+}
+
+// Polls until P6a of `id` is so. False: never.
+static bool becomes(struct bench *b, long id, int p6a)
+{
+	for (int i = 0; i < LOOKS && p6a_of(b, id) != p6a && p6a_of(b, id) != 0; i++) {
+		witness_poll(b->w, true);
+		nap();
+	}
+	return p6a_of(b, id) == p6a;
+}
+
+// Nothing leads to two. One is resumed all the same: of the other nothing is certain any more.
+static void resumed(void **state)
+{
+	for (int tries = 1;; tries++) {
+		struct bench b;
+		bench_start(&b, "pair", false);
+		bool unled = becomes(&b, 101, 1) && becomes(&b, 102, 1);
+		if (unled) {
+			assert_int_equal(witness_control(b.w), 0);
+			go_on(&b, 102);
+			assert_true(becomes(&b, 101, -1));
+			assert_true(says(&b, "coroutine 102 either, which was resumed later: the program keeps"));
+			assert_int_equal(witness_control(b.w), 102);
+		}
+		bench_stop(&b);
+		if (unled)
+			return;
+		assert_true(tries < TRIES); // chance led to one of them
+	}
+}
+
+// What is known of the process that forked this one holds from the start.
+static void inherited(void **state)
+{
+	struct bench b;
+	bench_start(&b, "plain", false);
+	witness_inherit(b.w, 7);
+	bench_look(&b, 101);
+	assert_int_equal(holds(&b, "P6a"), -1);
+	bench_stop(&b);
 }
 
 // A loop that ticks: no memory scan while it lives, and the end brings it.
@@ -417,7 +475,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans), cmocka_unit_test(plain), cmocka_unit_test(statics), cmocka_unit_test(tagged),
-		cmocka_unit_test(regs), cmocka_unit_test(futex), cmocka_unit_test(pair), cmocka_unit_test(pair_second), cmocka_unit_test(mixed),
+		cmocka_unit_test(regs), cmocka_unit_test(futex), cmocka_unit_test(pair), cmocka_unit_test(pair_second), cmocka_unit_test(mixed), cmocka_unit_test(unled), cmocka_unit_test(resumed), cmocka_unit_test(inherited),
 		cmocka_unit_test(dups), cmocka_unit_test(event), cmocka_unit_test(eventdup), cmocka_unit_test(listener),
 		cmocka_unit_test(flight), cmocka_unit_test(ticking), cmocka_unit_test(withdrawn),
 		cmocka_unit_test(at_the_end), cmocka_unit_test(stopped), cmocka_unit_test(restarted),

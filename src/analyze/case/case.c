@@ -81,6 +81,18 @@ void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char 
 	c->nevents++;
 }
 
+void case_opener(struct verdict_case *c, const struct ctp_fd *fd, struct results *f)
+{
+	const char *open = words_call(fd->opened_how);
+	c->opener = (struct case_party){.did = "opened",
+					.call = open,
+					.id = fd->opener,
+					.ticks = fd->opened,
+					.stack = fd->opener_stack};
+	case_event(c, fd->opened, fd->opener,
+		   results_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
+}
+
 // What the timeline ends with: the looks, which are no ticks of the trace's.
 static void final_inspection(struct verdict_case *c, struct results *f)
 {
@@ -186,16 +198,8 @@ void case_of_wait(struct verdict_case *c, const struct pass *pass, const struct 
 	c->fd_kind = kind_of(s, fd);
 	c->fd_name = name_of(s, c->fd, c->gen, f);
 	c->doing = waits_for(c, fd, f);
-	if (fd) {
-		const char *open = words_call(fd->opened_how);
-		c->opener = (struct case_party){.did = "opened",
-						.call = open,
-						.id = fd->opener,
-						.ticks = fd->opened,
-						.stack = fd->opener_stack};
-		case_event(c, fd->opened, fd->opener,
-			   results_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
-	}
+	if (fd)
+		case_opener(c, fd, f);
 	const char *suspends = ctp_state_is_from_before(s->state) ? "is found suspended" : "suspends";
 	case_event(
 		c, s->state->since, c->id,

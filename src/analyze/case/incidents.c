@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 
-#include "ctp/words.h"
 
 int incidents_each(const struct pass *pass, const struct world *w, unsigned rule, incidents_fn *fn,
 		   struct results *out)
@@ -43,16 +42,8 @@ const struct ctp_state *incidents_coroutine(const struct image *m, uint64_t id)
 void incidents_opener(struct verdict_case *c, const struct image *m, struct results *f)
 {
 	const struct ctp_fd *fd = c->fd < 0 ? NULL : image_fd(m, c->fd);
-	if (!fd || fd->gen != c->gen)
-		return;
-	const char *open = words_call(fd->opened_how);
-	c->opener = (struct case_party){.did = "opened",
-					.call = open,
-					.id = fd->opener,
-					.ticks = fd->opened,
-					.stack = fd->opener_stack};
-	case_event(c, fd->opened, fd->opener,
-		   results_text(f, "%s opens fd %d#%u", open ? open : "?", c->fd, c->gen));
+	if (fd && fd->gen == c->gen)
+		case_opener(c, fd, f);
 }
 
 const char *incidents_who(const struct image *m, uint64_t id, struct results *f)

@@ -309,18 +309,26 @@ uint64_t obligations_end(const struct suspect *s)
 	return first;
 }
 
-static bool listener_closed_before(const struct suspect *s)
+uint64_t obligations_asked(const struct suspect *s, uint64_t ns)
 {
-	uint64_t at = s->cand->before ? s->cand->before : s->cand->time;
-	uint64_t last = s->image->ext.listener_closed;
-	if (last && last < at)
-		return true;
-	for (size_t i = 0; last && i < s->image->fds.n; i++) {
-		const struct ctp_fd *f = table_row(&s->image->fds, i);
-		if ((f->flags & CTP_FD_LISTENS) && f->life == CTP_FD_CLOSED && f->closed < at)
+	return image_asked(s->image, &s->world->manifest, ns);
+}
+
+static bool listens(const struct image *m)
+{
+	for (size_t i = 0; i < m->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
+		if ((f->flags & CTP_FD_LISTENS) && f->life == CTP_FD_OPEN)
 			return true;
 	}
 	return false;
+}
+
+bool obligations_draining(const struct suspect *s, const struct ctp_fd *f, uint64_t at)
+{
+	uint64_t closed = s->image->ext.listener_closed;
+	bool accepted = f && f->opened_how == CTP_CALL_ACCEPT && f->opened > closed;
+	return closed && closed < at && !(accepted && listens(s->image));
 }
 
 static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
@@ -328,28 +336,41 @@ static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
 	return seen(s, p) == HOLDS_TRUE && s->witness->items[p].since_ns <= ns;
 }
 
+// Its chance, by then.
+static bool seen_to_have_had_it(const struct suspect *s, uint64_t ns)
+{
+	return seen_by(s, PROOF_P4, ns) && (seen_by(s, PROOF_P5, ns) || seen_by(s, PROOF_P6A, ns));
+}
+
+// Before the program began to end, at `end`.
+static bool had_its_chance(const struct suspect *s, uint64_t end)
+{
+	uint64_t exit_begun = s->image->ext.exit_begun;
+	bool only_exit = exit_begun && world_ns(s->world, exit_begun) == end, entered, slept;
+	bool copied_before = world_ns(s->world, s->image->ext_table.time) <= end;
+	turns_by_table(s, copied_before ? 0 : only_exit ? exit_begun : 1, &entered, &slept);
+	return (seen_by(s, PROOF_P4, end) || entered) &&
+	       (seen_by(s, PROOF_P5, end) || seen_by(s, PROOF_P6A, end) || slept);
+}
+
 static void decide_end(struct obligations *o, const struct suspect *s)
 {
 	uint64_t end = obligations_end(s), closed = world_ns(s->world, s->cand->time);
-	bool entered, slept;
+	uint64_t asked = obligations_asked(s, closed);
+	uint64_t at = s->cand->before ? s->cand->before : s->cand->time;
 	const char *reason = s->image->snapshot_reason;
 	if (end && end <= closed) {
 		say(o, PROOF_P7, HOLDS_FALSE, "the program was already ending when it was closed");
-	} else if (listener_closed_before(s)) {
+	} else if (obligations_draining(s, &s->cand->was, at)) {
 		say(o, PROOF_P7, HOLDS_FALSE, "a listener was closed before: the program may be draining");
-	} else if (end) {
-		uint64_t exit_begun = s->image->ext.exit_begun;
-		bool only_exit = exit_begun && world_ns(s->world, exit_begun) == end;
-		bool copied_before = world_ns(s->world, s->image->ext_table.time) <= end;
-		turns_by_table(s, copied_before ? 0 : only_exit ? exit_begun : 1, &entered, &slept);
-		bool p4 = seen_by(s, PROOF_P4, end) || entered;
-		bool p5 = seen_by(s, PROOF_P5, end) || seen_by(s, PROOF_P6A, end) || slept;
-		if (p4 && p5)
-			say(o, PROOF_P7, HOLDS_TRUE, "it had its chance before the program began to end");
-		else
-			say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it had its chance");
-	} else if (reason && !strcmp(reason, "ended") && o->items[PROOF_P4].holds != HOLDS_TRUE) {
+	} else if (end && !had_its_chance(s, end)) {
+		say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it had its chance");
+	} else if (!end && reason && !strcmp(reason, "ended") && o->items[PROOF_P4].holds != HOLDS_TRUE) {
 		say(o, PROOF_P7, HOLDS_FALSE, "the program ended before it had its chance");
+	} else if (asked && (asked <= closed || !seen_to_have_had_it(s, asked))) {
+		say(o, PROOF_P7, HOLDS_OPEN, OBLIGATIONS_ASKED);
+	} else if (end) {
+		say(o, PROOF_P7, HOLDS_TRUE, "it had its chance before the program began to end");
 	} else {
 		say(o, PROOF_P7, HOLDS_TRUE, "the program was not ending");
 	}
@@ -427,7 +448,7 @@ static enum verdict of_ended(const struct obligations *o)
 	const struct obligation *p = o->items;
 	unsigned held = obligations_held(o);
 	bool p6 = proof_beyond_reach(held);
-	bool ending = p[PROOF_P7].holds != HOLDS_TRUE;
+	bool ending = p[PROOF_P7].holds == HOLDS_FALSE;
 	if (p[PROOF_P1].holds == HOLDS_FALSE || p[PROOF_P2].holds == HOLDS_FALSE ||
 	    p[PROOF_P3].holds == HOLDS_FALSE || (p[PROOF_P4].holds == HOLDS_FALSE && !ending) || o->queued)
 		return VERDICT_NONE;
@@ -448,13 +469,21 @@ static enum verdict of_ended(const struct obligations *o)
 		return VERDICT_SUSPECT;
 	if (!p6 && (o->by_hand || p[PROOF_P5].holds != HOLDS_TRUE))
 		return VERDICT_SUSPECT;
-	return p[PROOF_P1].holds == HOLDS_TRUE && proof_witnessed(held) ? VERDICT_PROVEN : VERDICT_LIKELY;
+	unsigned must = proof_bit(PROOF_P1) | proof_bit(PROOF_P7);
+	return (held & must) == must && proof_witnessed(held) ? VERDICT_PROVEN : VERDICT_LIKELY;
 }
 
 static enum verdict conclude(const struct obligations *o)
 {
 	enum verdict is = of_ended(o);
 	return o->cancelled && is > VERDICT_SUSPECT ? VERDICT_SUSPECT : is;
+}
+
+const char *obligations_closure(const struct obligations *o)
+{
+	return o->items[PROOF_P6A].holds == HOLDS_TRUE ? "unreachable" :
+	       o->items[PROOF_P6B].holds == HOLDS_TRUE ? "quiet" :
+							 NULL;
 }
 
 void obligations_decide(struct obligations *o, const struct suspect *s)
@@ -481,9 +510,6 @@ void obligations_decide(struct obligations *o, const struct suspect *s)
 	obligations_reach(o, s);
 	obligations_quiet(o, told_to_wait(s));
 	decide_end(o, s);
-	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
-		o->closure = "unreachable";
-	else if (o->items[PROOF_P6B].holds == HOLDS_TRUE)
-		o->closure = "quiet";
+	o->closure = obligations_closure(o);
 	o->verdict = conclude(o);
 }

@@ -69,10 +69,18 @@ void obligations_complete(struct obligations *o, const struct suspect *s);
 void obligations_suspended(struct obligations *o, const struct suspect *s);
 void obligations_reach(struct obligations *o, const struct suspect *s);
 uint64_t obligations_end(const struct suspect *s);
+// P7: of what began at `ns`, the time (ns) of a signal that may have told the program to end; 0 = none.
+uint64_t obligations_asked(const struct suspect *s, uint64_t ns);
+#define OBLIGATIONS_ASKED "the program had taken SIGHUP, SIGINT or SIGQUIT, and may be ending"
+// P7: had a listener been closed by then, and none begun to listen since? A program that drains may discard
+// its coroutines. Not if F was accepted later, and a listener is open still.
+bool obligations_draining(const struct suspect *s, const struct ctp_fd *f, uint64_t at);
 
 // That nothing moves any more is the end of all who wait for that descriptor. But pools, too, are quiet when
 // there is no work: by that alone it must be certain (`told`) for what it waits, else P2 is open.
 void obligations_quiet(struct obligations *o, bool told);
+// By which of P6 nobody else can resume it, where one holds.
+const char *obligations_closure(const struct obligations *o);
 // Can nobody but the coroutine be meant by the registration of `fd`? Its data leads there, or names the
 // descriptor only.
 bool obligations_names(const struct ctp_fd *f, int32_t fd, const struct ctp_state *c);

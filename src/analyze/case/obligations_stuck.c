@@ -45,13 +45,16 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 {
 	uint64_t end = obligations_end(s), left = ctp_state_latest(s->state);
 	uint64_t since = left == UINT64_MAX ? left : world_ns(s->world, left);
-	uint64_t drained = s->image->ext.listener_closed;
+	uint64_t asked = obligations_asked(s, since);
+	const struct ctp_fd *f = s->witness->fd < 0 ? NULL : image_fd(s->image, (int32_t)s->witness->fd);
 	if (end && end <= since)
 		say(o, PROOF_P7, HOLDS_FALSE, "the program was already ending when it suspended");
-	else if (drained && drained <= left)
+	else if (obligations_draining(s, f && f->gen == (uint32_t)s->witness->gen ? f : NULL, left))
 		say(o, PROOF_P7, HOLDS_FALSE, "a listener was closed before: the program may be draining");
 	else if (end && !(seen_by(s, PROOF_P3, end) && seen_by(s, PROOF_P4, end)))
 		say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it was seen to be stuck");
+	else if (asked && !(seen_by(s, PROOF_P3, asked) && seen_by(s, PROOF_P4, asked)))
+		say(o, PROOF_P7, HOLDS_OPEN, OBLIGATIONS_ASKED);
 	else
 		say(o, PROOF_P7, HOLDS_TRUE, "the program was not ending");
 }
@@ -60,8 +63,8 @@ static enum verdict conclude(const struct obligations *o)
 {
 	const struct obligation *p = o->items;
 	for (unsigned i = PROOF_P1; i <= PROOF_P7; i++) {
-		bool must = i == PROOF_P3 || i == PROOF_P4 || i == PROOF_P7;
-		if ((i == PROOF_P1 || i == PROOF_P2) && p[i].holds == HOLDS_FALSE)
+		bool must = i == PROOF_P3 || i == PROOF_P4;
+		if ((i == PROOF_P1 || i == PROOF_P2 || i == PROOF_P7) && p[i].holds == HOLDS_FALSE)
 			return VERDICT_NONE;
 		if (must && p[i].holds != HOLDS_TRUE)
 			return VERDICT_NONE;
@@ -88,9 +91,6 @@ void obligations_stuck(struct obligations *o, const struct suspect *s)
 		o->beside = BESIDE_THERE; // nothing told it to wait for this one rather than for that
 	obligations_quiet(o, told_to_wait(s));
 	decide_end(o, s);
-	if (o->items[PROOF_P6A].holds == HOLDS_TRUE)
-		o->closure = "unreachable";
-	else if (o->items[PROOF_P6B].holds == HOLDS_TRUE)
-		o->closure = "quiet";
+	o->closure = obligations_closure(o);
 	o->verdict = conclude(o);
 }

@@ -106,6 +106,8 @@ void case_of_incident(struct verdict_case *c, const struct pass *pass, const str
 		      const struct image *m, const struct ctp_incident *i, const char *did);
 // Adds to the timeline, in the order of time. ticks 0: left out.
 void case_event(struct verdict_case *c, uint64_t ticks, uint64_t id, const char *what);
+// Who opened its descriptor, and where: `fd` is that one's entry.
+void case_opener(struct verdict_case *c, const struct ctp_fd *fd, struct results *f);
 // Who made its coroutine, and where: the id and the stack; 0: not known.
 uint64_t case_creator(const struct verdict_case *c);
 uint32_t case_creator_stack(const struct verdict_case *c);

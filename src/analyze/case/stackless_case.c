@@ -2,7 +2,9 @@
 //
 // PROVEN: nothing in the process leads to the coroutine's frame, and nothing went past what was seen. LIKELY:
 // what leads to it are coroutines that themselves wait for it, or its owner alone after its descriptor was
-// closed. An open io_uring context hides what the kernel holds: INCONCLUSIVE.
+// closed; or nothing leads to it, but a later look could not ask again, or nothing had led to another one,
+// which went on. SUSPECT: its handle is kept under the number of a closed descriptor. An open io_uring
+// context hides what the kernel holds: INCONCLUSIVE.
 #include "analyze/case/stackless_case.h"
 
 #include <inttypes.h>
@@ -18,6 +20,7 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 		   const struct stackless_seen *s, struct results *out)
 {
 	const struct stackless_looks *l = &m->stackless;
+	const char *doubt = l->control ? l->control : l->doubt;
 	bool lost = s->answer == STACKLESS_LOST, complete = !l->rings && !(m->ext.gaps & CTP_GAP_URING);
 	p->items[PROOF_P0] = (struct obligation){
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
@@ -26,15 +29,28 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 	p->items[PROOF_P1] =
 		(struct obligation){HOLDS_TRUE, s->initial ? "its frame says that it was never started" :
 							     "its frame says that it is suspended"};
+	const char *searched = results_text(out, "no pointer to its frame found (%.1f MB searched)%s%s",
+					    (double)l->scanned_bytes / 1e6,
+					    !doubt     ? "" :
+					    l->control ? "; " :
+							 "; a later look could not tell: ",
+					    doubt ? doubt : "");
 	p->items[PROOF_P6A] = (struct obligation){
-		lost ? HOLDS_TRUE : HOLDS_FALSE,
-		lost ? results_text(out, "no pointer to its frame found (%.1f MB searched)",
-				    (double)l->scanned_bytes / 1e6) :
-		s->answer == STACKLESS_OWNED ? "only what waits for it leads to it" :
-					       "one word leads to it: its owner's"};
+		!lost ? HOLDS_FALSE :
+		doubt ? HOLDS_OPEN :
+			HOLDS_TRUE,
+		lost ? searched :
+		s->answer == STACKLESS_OWNED ?
+		       "only what waits for it leads to it" :
+		s->answer == STACKLESS_NUMBERED ?
+		       "one word leads to it, beside the number of the closed descriptor" :
+		       "one word leads to it: its owner's"};
 	p->closure = lost ? "unreachable" : NULL;
 	(void)w;
-	p->verdict = !complete ? VERDICT_INCONCLUSIVE : lost ? VERDICT_PROVEN : VERDICT_LIKELY;
+	p->verdict = !complete                       ? VERDICT_INCONCLUSIVE :
+		     s->answer == STACKLESS_NUMBERED ? VERDICT_SUSPECT :
+		     lost && !doubt                  ? VERDICT_PROVEN :
+						       VERDICT_LIKELY;
 }
 
 static void note_close(struct verdict_case *c, const struct stackless_seen *s, struct results *out)
@@ -79,6 +95,8 @@ void stackless_case(struct verdict_case *c, const struct pass *pass, const struc
 	if (s->closed)
 		note_close(c, s, out);
 	c->refuted =
+		s->answer == STACKLESS_NUMBERED ?
+			"the coroutine waits for something else, or the program finds it by that number and resumes it" :
 		s->answer == STACKLESS_LOST ?
 			"a pointer to its frame lies outside the process, or in disguise" :
 			"the program resumes what waits for it, and that one polls it or resumes it by hand";

@@ -68,7 +68,7 @@ bool stuck_sure(const struct obligations *o)
 	for (unsigned i = PROOF_P0; i <= PROOF_P4; i++)
 		if (!stuck_holds(o, i))
 			return false;
-	return !o->weak;
+	return !o->weak && stuck_holds(o, PROOF_P7);
 }
 
 enum verdict stuck_conclude(const struct obligations *o, bool likely)

@@ -5,8 +5,6 @@
 // (distributed_product_mode), as all rows of a trace are on one.
 #include "analyze/export/clickhouse.h"
 
-#if CTP_HAVE_CURL
-
 #include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
@@ -167,4 +165,3 @@ int clickhouse_run(struct clickhouse *c, const char *query, const char *data, si
 		*answer = c->answered ? c->answer : "";
 	return 0;
 }
-#endif

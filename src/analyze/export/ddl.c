@@ -102,7 +102,7 @@ static void put_columns(FILE *to, enum ddl_dialect d, const struct schema_table 
 	fputs("\n  PRIMARY KEY (", to);
 	put_list(to, d, t->key);
 	fputc(')', to);
-	if (t == &schema_tables[SCHEMA_TRACES]) {
+	if (t->id == SCHEMA_TRACES) {
 		fputs(",\n  UNIQUE (", to);
 		put_list(to, d, "uuid, part");
 		fputc(')', to);
@@ -111,7 +111,7 @@ static void put_columns(FILE *to, enum ddl_dialect d, const struct schema_table 
 
 static void put_clickhouse_end(FILE *to, const struct schema_table *t)
 {
-	const char *id = t == &schema_tables[SCHEMA_TRACES] ? "id" : "trace";
+	const char *id = t->id == SCHEMA_TRACES ? "id" : "trace";
 	fprintf(to, "\n) ENGINE = MergeTree PARTITION BY toDate(intDiv(\"%s\", %llu)) ORDER BY (", id,
 		1ULL << SCHEMA_DAY_SHIFT);
 	put_list(to, DDL_CLICKHOUSE, t->order ? t->order : t->key);
@@ -131,7 +131,7 @@ static void put_table(FILE *to, enum ddl_dialect d, const struct schema_table *t
 		return;
 	}
 	fputs("\n)", to);
-	if (d == DDL_SQLITE && t != &schema_tables[SCHEMA_TRACES])
+	if (d == DDL_SQLITE && t->id != SCHEMA_TRACES)
 		fputs(" WITHOUT ROWID", to);
 	if (d == DDL_MARIADB) {
 		fputs(" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT=", to);
@@ -299,7 +299,7 @@ char *ddl_delete(enum ddl_dialect d, const struct schema_table *t, int64_t id)
 		fputs(d == DDL_CLICKHOUSE ? "ALTER TABLE " : "DELETE FROM ", to);
 		ddl_name(to, d, t->name);
 		fputs(d == DDL_CLICKHOUSE ? " DELETE WHERE " : " WHERE ", to);
-		ddl_name(to, d, t == &schema_tables[SCHEMA_TRACES] ? "id" : "trace");
+		ddl_name(to, d, t->id == SCHEMA_TRACES ? "id" : "trace");
 		fprintf(to, " = %" PRId64, id);
 	});
 }

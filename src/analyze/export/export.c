@@ -28,7 +28,7 @@ static uint32_t tables_of(const char *list, const char **bad, size_t *bad_n)
 			*bad_n = n;
 			return 0;
 		}
-		bits |= 1u << (t - schema_tables);
+		bits |= 1u << t->id;
 		p += n;
 	}
 	return bits;
@@ -67,21 +67,21 @@ bool export_wrong(const struct export_settings *s, char *out, size_t bytes)
 	char names[600];
 	if (!where)
 		return false;
-	const struct target_ops *ops = target_find(where);
+	const struct target_kind *kind = target_find(where);
 	bool is_stdout = !strcmp(where, "-") || !strcmp(where, "csv:-");
-	if (!ops)
+	if (!kind)
 		snprintf(out, bytes, "--export=%s: it takes %s", where, target_names(names, sizeof(names)));
-	else if (ops->lacks)
+	else if (kind->lacks)
 		snprintf(out, bytes,
 			 "--export=%s: this ctp was built without it; install %s and build ctp anew",
-			 ops->form, ops->lacks);
+			 kind->form, kind->lacks);
 	else if (is_stdout && !s->target.table)
 		snprintf(out, bytes, "--export=csv:- writes one table; say which one with --table=");
 	else if (s->target.table && (!is_stdout || strchr(s->target.table, ',')))
 		snprintf(
 			out, bytes,
 			"--table is the one table of --export=csv:-; --tables=LIST chooses among those of other targets");
-	else if (s->target.compress && ops != &target_csv)
+	else if (s->target.compress && kind != &target_csv)
 		snprintf(out, bytes, "--compress is for --export=csv:; leave it out");
 	else
 		return wrong_table("--table", s->target.table, out, bytes) ||
@@ -173,8 +173,11 @@ static int put_all(struct source *s, const struct target_found *old)
 
 static int export_to(struct target *t, struct source *s)
 {
+	int r = target_load(t);
+	if (r)
+		return r;
 	struct target_found *old = calloc(1, sizeof(*old));
-	int r = old ? t->ops->open(t) : -ENOMEM;
+	r = old ? t->ops->open(t) : -ENOMEM;
 	if (!r)
 		r = t->ops->find(t, old);
 	if (!r)
@@ -189,7 +192,7 @@ int export_report(const struct report *report, const struct export_settings *set
 	char uuid[RUN_IDENTITY_UUID], list[TARGET_LIST];
 	struct source s;
 	source_uuid(report->world, uuid);
-	struct target t = {.ops = target_find(settings->target.where),
+	struct target t = {.kind = target_find(settings->target.where),
 			   .settings = &settings->target,
 			   .uuid = uuid,
 			   .part = report->world->manifest.part};

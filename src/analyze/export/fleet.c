@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/export/clickhouse.h"
 #include "base/text.h"
 
 const struct fleet_query *fleet_find(const char *name)
@@ -38,8 +37,6 @@ bool fleet_wrong(const char *where, const char *name, char *out, size_t bytes)
 		n += (size_t)snprintf(out + n, bytes - n, "%s %s", q == fleet_queries ? "" : ",", q->name);
 	return true;
 }
-
-#if CTP_HAVE_CURL
 
 #define WIDTH_MOST 60u
 
@@ -114,27 +111,19 @@ static int put_answer(FILE *to, struct target *t, const struct fleet_query *q, c
 int fleet_ask(FILE *to, const struct target_settings *s, const struct fleet_query *q, bool json,
 	      char why[TARGET_WHY])
 {
-	struct target t = {.ops = &target_clickhouse, .settings = s};
-	struct clickhouse *c = NULL;
+	struct target t = {.kind = &target_clickhouse, .settings = s};
 	char *query = NULL, *answer = NULL;
-	int r = clickhouse_open(&c, &t);
+	int r = target_load(&t);
 	if (!r && asprintf(&query, "%s FORMAT JSON", q->statement) < 0) {
 		query = NULL;
 		r = -ENOMEM;
 	}
 	if (!r)
-		r = clickhouse_run(c, query, NULL, 0, &answer);
+		r = t.ops->ask(&t, query, &answer);
 	if (!r)
 		r = put_answer(to, &t, q, answer, json);
-	clickhouse_close(c);
 	free(query);
+	free(answer);
 	snprintf(why, TARGET_WHY, "%s", *t.why ? t.why : r ? strerror(-r) : "");
 	return r;
 }
-#else
-int fleet_ask(FILE *to, const struct target_settings *s, const struct fleet_query *q, bool json,
-	      char why[TARGET_WHY])
-{
-	return -EOPNOTSUPP; // fleet_wrong has said so
-}
-#endif

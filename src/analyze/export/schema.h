@@ -44,6 +44,7 @@ enum schema_table_id {
 #define SCHEMA_NAME_MOST 32u
 
 struct schema_table {
+	enum schema_table_id id;
 	const char *name;
 	const char *comment;
 	const struct schema_column *columns;

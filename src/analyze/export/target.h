@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// target.h - where an export goes. A new one needs a file with a struct target_ops and a row in
-// targets.c.
+// target.h - where an export goes. A new one needs a file with a struct target_ops, a struct target_kind in
+// targets.c and, if it needs a library, a row in meson.build: the file is then a module, which is loaded for
+// an export to that target alone. A database's library takes longer to load than all else of a start.
 #pragma once
 
 #include "analyze/export/row.h"
@@ -23,8 +24,10 @@ struct target_found {
 	char tables[TARGET_LIST], labels[4096], analyzed_by[64];
 };
 
+// A module has a copy of schema_tables: tables are told apart by their id, not by their address.
 struct target {
-	const struct target_ops *ops;
+	const struct target_kind *kind;
+	const struct target_ops *ops; // from target_load() on
 	const struct target_settings *settings;
 	void *mine;
 	const char *uuid; // of the run, and which of its snapshots
@@ -35,12 +38,9 @@ struct target {
 // All return 0 or -errno with why filled in. After a failure only close() is called, and nothing of
 // this export counts.
 struct target_ops {
-	const char *scheme; // "csv:"
-	const char *form;   // "csv:DIR"
-	const char *lacks;  // NULL: it is built in; else the package that was missing when ctp was built
-	bool at_once;       // takes rows of several tables in any order
-	bool chance; // an id must be another one in each attempt: what failed before stays there, and does
-		     // not count
+	bool at_once; // takes rows of several tables in any order
+	bool chance;  // an id must be another one in each attempt: what failed before stays there, and does
+		      // not count
 	int (*open)(struct target *t); // makes tables and views that are not there
 	int (*find)(struct target *t, struct target_found *out);
 	// Whether a trace has this id already: 1 or 0, or -errno.
@@ -51,13 +51,28 @@ struct target_ops {
 	int (*end)(struct target *t, const struct schema_table *table);
 	int (*commit)(struct target *t);
 	void (*close)(struct target *t);
+	// By itself, without open() and close(): asks one query. *answer: a new string. NULL: it cannot.
+	int (*ask)(struct target *t, const char *query, char **answer);
 };
 
-extern const struct target_ops target_csv, target_sqlite, target_postgresql, target_mariadb,
+struct target_kind {
+	const char *scheme; // "csv:"
+	const char *form;   // "csv:DIR"
+	const char *lacks;  // NULL: it is there; else the package that was missing when ctp was built
+	const char *module; // which exports target_ops; NULL: ops, below
+	const struct target_ops *ops;
+};
+
+extern const struct target_ops target_csv_ops;
+extern const struct target_ops target_ops; // what a module exports
+
+extern const struct target_kind target_csv, target_sqlite, target_postgresql, target_mariadb,
 	target_clickhouse;
-extern const struct target_ops *const targets[]; // NULL ends
+extern const struct target_kind *const targets[]; // NULL ends
 // The one whose scheme `where` begins with, or NULL.
-const struct target_ops *target_find(const char *where);
+const struct target_kind *target_find(const char *where);
+// Finds t->ops. 0 or -errno, and why.
+int target_load(struct target *t);
 // "csv:DIR, sqlite:FILE, ...", and which were not built in; buf holds it.
 const char *target_names(char *buf, size_t bytes);
 

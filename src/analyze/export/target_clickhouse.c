@@ -4,8 +4,6 @@
 // comes last, and an export that failed leaves rows under an id that no row in traces has.
 #include "analyze/export/target.h"
 
-#if CTP_HAVE_CURL
-
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
@@ -104,7 +102,7 @@ static int house_table(struct target *t, const struct schema_table *table)
 static int insert(struct target *t, const struct schema_table *table)
 {
 	struct house *h = t->mine;
-	struct rows *rows = &h->rows[table - schema_tables];
+	struct rows *rows = &h->rows[table->id];
 	char *columns = ddl_columns(DDL_CLICKHOUSE, table), *query = NULL;
 	int r = 0;
 	if (!columns ||
@@ -161,7 +159,7 @@ static char *put_value(char *at, const struct row_value *v, const struct schema_
 static int house_row(struct target *t, const struct row *row)
 {
 	struct house *h = t->mine;
-	struct rows *rows = &h->rows[row->table - schema_tables];
+	struct rows *rows = &h->rows[row->table->id];
 	for (unsigned i = 0; i < row->n; i++) {
 		const struct row_value *v = &row->values[i];
 		char *at = room(rows, (v->text ? v->bytes : 0) + 16);
@@ -176,8 +174,8 @@ static int house_end(struct target *t, const struct schema_table *table)
 {
 	struct house *h = t->mine;
 	int r = insert(t, table);
-	free(h->rows[table - schema_tables].bytes);
-	h->rows[table - schema_tables] = (struct rows){0};
+	free(h->rows[table->id].bytes);
+	h->rows[table->id] = (struct rows){0};
 	return r;
 }
 
@@ -205,21 +203,29 @@ static void house_close(struct target *t)
 	t->mine = NULL;
 }
 
-const struct target_ops target_clickhouse = {.scheme = "clickhouse:",
-					     .form = "clickhouse://...",
-					     .at_once = true,
-					     .chance = true,
-					     .open = house_open,
-					     .find = house_find,
-					     .has_id = house_has_id,
-					     .begin = house_begin,
-					     .table = house_table,
-					     .row = house_row,
-					     .end = house_end,
-					     .commit = house_commit,
-					     .close = house_close};
-#else
-const struct target_ops target_clickhouse = {.scheme = "clickhouse:",
-					     .form = "clickhouse://...",
-					     .lacks = "libcurl4-openssl-dev"};
-#endif
+static int house_ask(struct target *t, const char *query, char **answer)
+{
+	struct clickhouse *server = NULL;
+	char *text;
+	int r = clickhouse_open(&server, t);
+	r = r ? r : clickhouse_run(server, query, NULL, 0, &text);
+	if (!r && !(*answer = strdup(text)))
+		r = -ENOMEM;
+	clickhouse_close(server);
+	return r;
+}
+
+const struct target_ops target_ops = {
+	.at_once = true,
+	.chance = true,
+	.open = house_open,
+	.find = house_find,
+	.has_id = house_has_id,
+	.begin = house_begin,
+	.table = house_table,
+	.row = house_row,
+	.end = house_end,
+	.commit = house_commit,
+	.close = house_close,
+	.ask = house_ask,
+};

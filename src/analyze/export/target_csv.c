@@ -260,13 +260,13 @@ static bool writes(const struct target *t, const struct schema_table *table)
 static int csv_table(struct target *t, const struct schema_table *table)
 {
 	struct csv *c = t->mine;
-	return writes(t, table) ? begin_file(t, table, &c->files[table - schema_tables]) : 0;
+	return writes(t, table) ? begin_file(t, table, &c->files[table->id]) : 0;
 }
 
 static int csv_row(struct target *t, const struct row *row)
 {
 	struct csv *c = t->mine;
-	struct file *f = &c->files[row->table - schema_tables];
+	struct file *f = &c->files[row->table->id];
 	int r = 0;
 	if (f->fd < 0)
 		return 0;
@@ -295,7 +295,7 @@ static int csv_row(struct target *t, const struct row *row)
 static int csv_end(struct target *t, const struct schema_table *table)
 {
 	struct csv *c = t->mine;
-	struct file *f = &c->files[table - schema_tables];
+	struct file *f = &c->files[table->id];
 	if (f->fd < 0)
 		return 0;
 	int r = flush(t, f, true);
@@ -346,15 +346,15 @@ static void csv_close(struct target *t)
 	t->mine = NULL;
 }
 
-const struct target_ops target_csv = {.scheme = "csv:",
-				      .form = "csv:DIR",
-				      .at_once = true,
-				      .open = csv_open,
-				      .find = csv_find,
-				      .has_id = csv_has_id,
-				      .begin = csv_begin,
-				      .table = csv_table,
-				      .row = csv_row,
-				      .end = csv_end,
-				      .commit = csv_commit,
-				      .close = csv_close};
+const struct target_ops target_csv_ops = {
+	.at_once = true,
+	.open = csv_open,
+	.find = csv_find,
+	.has_id = csv_has_id,
+	.begin = csv_begin,
+	.table = csv_table,
+	.row = csv_row,
+	.end = csv_end,
+	.commit = csv_commit,
+	.close = csv_close,
+};

@@ -5,8 +5,6 @@
 // count of its rows.
 #include "analyze/export/target.h"
 
-#if CTP_HAVE_MARIADB
-
 #include <errno.h>
 #include <inttypes.h>
 #include <mysql.h>
@@ -270,19 +268,14 @@ static void maria_close(struct target *t)
 	t->mine = NULL;
 }
 
-const struct target_ops target_mariadb = {.scheme = "mysql:",
-					  .form = "mysql://...",
-					  .open = maria_open,
-					  .find = maria_find,
-					  .has_id = maria_has_id,
-					  .begin = maria_begin,
-					  .table = maria_table,
-					  .row = maria_row,
-					  .end = maria_end,
-					  .commit = maria_commit,
-					  .close = maria_close};
-#else
-const struct target_ops target_mariadb = {.scheme = "mysql:",
-					  .form = "mysql://...",
-					  .lacks = "libmariadb-dev"};
-#endif
+const struct target_ops target_ops = {
+	.open = maria_open,
+	.find = maria_find,
+	.has_id = maria_has_id,
+	.begin = maria_begin,
+	.table = maria_table,
+	.row = maria_row,
+	.end = maria_end,
+	.commit = maria_commit,
+	.close = maria_close,
+};

@@ -4,8 +4,6 @@
 // their own before it, under a lock, so that two exports can meet.
 #include "analyze/export/target.h"
 
-#if CTP_HAVE_POSTGRESQL
-
 #include <endian.h>
 #include <errno.h>
 #include <libpq-fe.h>
@@ -239,19 +237,14 @@ static void postgres_close(struct target *t)
 	t->mine = NULL;
 }
 
-const struct target_ops target_postgresql = {.scheme = "postgresql:",
-					     .form = "postgresql://...",
-					     .open = postgres_open,
-					     .find = postgres_find,
-					     .has_id = postgres_has_id,
-					     .begin = postgres_begin,
-					     .table = postgres_table,
-					     .row = postgres_row,
-					     .end = postgres_end,
-					     .commit = postgres_commit,
-					     .close = postgres_close};
-#else
-const struct target_ops target_postgresql = {.scheme = "postgresql:",
-					     .form = "postgresql://...",
-					     .lacks = "libpq-dev"};
-#endif
+const struct target_ops target_ops = {
+	.open = postgres_open,
+	.find = postgres_find,
+	.has_id = postgres_has_id,
+	.begin = postgres_begin,
+	.table = postgres_table,
+	.row = postgres_row,
+	.end = postgres_end,
+	.commit = postgres_commit,
+	.close = postgres_close,
+};

@@ -3,8 +3,6 @@
 // SQLite: one transaction, a prepared statement for each table.
 #include "analyze/export/target.h"
 
-#if CTP_HAVE_SQLITE
-
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -105,8 +103,7 @@ static int lite_table(struct target *t, const struct schema_table *table)
 	for (unsigned i = 1; i < table->n; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, ",?");
 	snprintf(text + n, sizeof(text) - (size_t)n, ")");
-	return sqlite3_prepare_v3(l->db, text, -1, SQLITE_PREPARE_PERSISTENT,
-				  &l->insert[table - schema_tables], NULL) ?
+	return sqlite3_prepare_v3(l->db, text, -1, SQLITE_PREPARE_PERSISTENT, &l->insert[table->id], NULL) ?
 		       fail(t) :
 		       0;
 }
@@ -114,7 +111,7 @@ static int lite_table(struct target *t, const struct schema_table *table)
 static int lite_row(struct target *t, const struct row *row)
 {
 	struct lite *l = t->mine;
-	sqlite3_stmt *s = l->insert[row->table - schema_tables];
+	sqlite3_stmt *s = l->insert[row->table->id];
 	int e = 0;
 	for (unsigned i = 0; !e && i < row->n; i++) {
 		const struct row_value *v = &row->values[i];
@@ -132,8 +129,8 @@ static int lite_row(struct target *t, const struct row *row)
 static int lite_end(struct target *t, const struct schema_table *table)
 {
 	struct lite *l = t->mine;
-	sqlite3_finalize(l->insert[table - schema_tables]);
-	l->insert[table - schema_tables] = NULL;
+	sqlite3_finalize(l->insert[table->id]);
+	l->insert[table->id] = NULL;
 	return 0;
 }
 
@@ -153,20 +150,15 @@ static void lite_close(struct target *t)
 	t->mine = NULL;
 }
 
-const struct target_ops target_sqlite = {.scheme = "sqlite:",
-					 .form = "sqlite:FILE",
-					 .at_once = true,
-					 .open = lite_open,
-					 .find = lite_find,
-					 .has_id = lite_has_id,
-					 .begin = lite_begin,
-					 .table = lite_table,
-					 .row = lite_row,
-					 .end = lite_end,
-					 .commit = lite_commit,
-					 .close = lite_close};
-#else
-const struct target_ops target_sqlite = {.scheme = "sqlite:",
-					 .form = "sqlite:FILE",
-					 .lacks = "libsqlite3-dev"};
-#endif
+const struct target_ops target_ops = {
+	.at_once = true,
+	.open = lite_open,
+	.find = lite_find,
+	.has_id = lite_has_id,
+	.begin = lite_begin,
+	.table = lite_table,
+	.row = lite_row,
+	.end = lite_end,
+	.commit = lite_commit,
+	.close = lite_close,
+};

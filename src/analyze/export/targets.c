@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of targets, and what they share.
+// The table of targets.
 #include "analyze/export/target.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/beside.h"
 #include "base/text.h"
 
-const struct target_ops *const targets[] = {&target_csv,     &target_sqlite,     &target_postgresql,
-					    &target_mariadb, &target_clickhouse, NULL};
+#define LACKS(have, package) (have) ? NULL : (package)
 
-const struct target_ops *target_find(const char *where)
+const struct target_kind target_csv = {"csv:", "csv:DIR", .ops = &target_csv_ops};
+const struct target_kind target_sqlite = {"sqlite:", "sqlite:FILE", LACKS(CTP_HAVE_SQLITE, "libsqlite3-dev"),
+					  "ctp-export-sqlite.so"};
+const struct target_kind target_postgresql = {"postgresql:", "postgresql://...",
+					      LACKS(CTP_HAVE_POSTGRESQL, "libpq-dev"),
+					      "ctp-export-postgresql.so"};
+const struct target_kind target_mariadb = {"mysql:", "mysql://...", LACKS(CTP_HAVE_MARIADB, "libmariadb-dev"),
+					   "ctp-export-mariadb.so"};
+const struct target_kind target_clickhouse = {"clickhouse:", "clickhouse://...",
+					      LACKS(CTP_HAVE_CLICKHOUSE, "libcurl4-openssl-dev"),
+					      "ctp-export-clickhouse.so"};
+
+const struct target_kind *const targets[] = {&target_csv,     &target_sqlite,     &target_postgresql,
+					     &target_mariadb, &target_clickhouse, NULL};
+
+const struct target_kind *target_find(const char *where)
 {
 	for (unsigned i = 0; targets[i]; i++)
 		if (!strncmp(where, targets[i]->scheme, strlen(targets[i]->scheme)))
@@ -24,6 +37,14 @@ const struct target_ops *target_find(const char *where)
 	return !strncmp(where, "postgres:", 9) ? &target_postgresql :
 	       !strncmp(where, "mariadb:", 8)  ? &target_mariadb :
 						 NULL;
+}
+
+int target_load(struct target *t)
+{
+	char why[TARGET_WHY];
+	t->ops = t->kind->module ? beside_load(t->kind->module, "analyze", "target_ops", why, sizeof(why)) :
+				   t->kind->ops;
+	return t->ops ? 0 : target_fail(t, -ENOENT, "%s", why);
 }
 
 const char *target_names(char *buf, size_t bytes)
@@ -37,40 +58,6 @@ const char *target_names(char *buf, size_t bytes)
 			n += (size_t)snprintf(buf + n, bytes - n, "; this ctp was built without %s (%s)",
 					      targets[i]->form, targets[i]->lacks);
 	return buf;
-}
-
-int target_fail(struct target *t, int error, const char *format, ...)
-{
-	va_list ap;
-	va_start(ap, format);
-	vsnprintf(t->why, sizeof(t->why), format, ap);
-	va_end(ap);
-	t->why[strcspn(t->why, "\r\n")] = 0;
-	text_clean(t->why);
-	return error;
-}
-
-int target_password(struct target *t, const char *variable, char **out)
-{
-	const char *file = t->settings->password_file, *set = getenv(variable);
-	char *line = NULL;
-	size_t room = 0;
-	*out = NULL;
-	if (!file)
-		return set && !(*out = strdup(set)) ? -ENOMEM : 0;
-	FILE *f = fopen(file, "re");
-	ssize_t n = f ? getline(&line, &room, f) : -1;
-	int e = f ? 0 : errno;
-	if (f)
-		fclose(f);
-	if (n < 0) {
-		free(line);
-		return target_fail(t, e ? -e : -ENODATA, "--password-file %s: %s", file,
-				   e ? strerror(e) : "is empty");
-	}
-	line[strcspn(line, "\r\n")] = 0;
-	*out = line;
-	return 0;
 }
 
 const char *target_shown(const char *where, char *buf, size_t bytes)

@@ -5,8 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/format/format.h"
-#include "analyze/history/profile.h"
+#include "analyze/format/format_profile.h"
 
 // What has a meaning in this format is none of a name: a semicolon, a number at its end.
 static void clean(char *name)
@@ -47,17 +46,11 @@ static void write_rows(FILE *to, struct profile_rows *rows, unsigned weight)
 
 int format_folded(FILE *to, const struct report *report, const struct format_settings *settings)
 {
-	struct profile p;
-	struct profile_rows rows = {0};
-	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME,
-			     settings->event, settings->all_time ? PROFILE_WHOLE : PROFILE_ENDED);
+	struct format_profile p;
+	int r = format_profile_make(&p, report, settings, settings->weight);
 	if (r)
 		return r;
-	profile_note(&p, settings->weight, settings->note, FORMAT_NOTE);
-	r = profile_rows_of(&p, &rows);
-	if (!r)
-		write_rows(to, &rows, settings->weight);
-	profile_rows_deinit(&rows);
-	profile_deinit(&p);
-	return r;
+	write_rows(to, &p.rows, settings->weight);
+	format_profile_deinit(&p);
+	return 0;
 }

@@ -33,11 +33,12 @@ static json_t *strings(char *const *s, size_t n)
 
 static json_t *stackless(const struct stackless_sums *s)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "total", json_count(s->total),
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "total", json_count(s->total),
 			 "suspended", json_count(s->suspended), "initial", json_count(s->initial), "final",
 			 json_count(s->last), "running", json_count(s->running), "may_have_ended",
 			 json_count(s->may_have_ended), "in_findings", json_count(s->found), "undecided",
-			 json_count(s->undecided), "before_end_ns", json_count(s->before_end_ns));
+			 json_count(s->undecided), "before_end_ns", json_count(s->before_end_ns), "destroyed",
+			 json_count(s->destroyed));
 }
 
 static json_t *trace_part(const struct report *r)

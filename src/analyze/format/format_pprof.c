@@ -9,8 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "analyze/format/format.h"
-#include "analyze/history/profile.h"
+#include "analyze/format/format_profile.h"
 #include "analyze/report/run_identity.h"
 #include "base/intern.h"
 #include "base/protobuf.h"
@@ -233,23 +232,16 @@ static int write_gzip(FILE *to, const struct protobuf *b)
 
 int format_pprof(FILE *to, const struct report *report, const struct format_settings *settings)
 {
-	struct profile p;
-	struct profile_rows rows = {0};
+	struct format_profile p;
 	struct pprof f = {.r = 0};
-	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME,
-			     settings->event, settings->all_time ? PROFILE_WHOLE : PROFILE_ENDED);
+	int r = format_profile_make(&p, report, settings, PROFILE_WEIGHTS);
 	if (r)
 		return r;
-	profile_note(&p, PROFILE_WEIGHTS, settings->note, FORMAT_NOTE);
-	r = profile_rows_of(&p, &rows);
-	if (!r) {
-		make(&f, &p, &rows, settings->weight);
-		r = f.r ? f.r : f.out.error;
-	}
+	make(&f, &p.profile, &p.rows, settings->weight);
+	r = f.r ? f.r : f.out.error;
 	if (!r)
 		r = write_gzip(to, &f.out);
-	profile_rows_deinit(&rows);
-	profile_deinit(&p);
+	format_profile_deinit(&p);
 	intern_deinit(&f.strings);
 	intern_deinit(&f.functions);
 	intern_deinit(&f.locations);

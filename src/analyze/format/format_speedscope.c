@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/format/format.h"
-#include "analyze/history/profile.h"
+#include "analyze/format/format_profile.h"
 #include "base/file.h"
 #include "base/intern.h"
 
@@ -92,17 +91,11 @@ static int write_file(FILE *to, const struct profile *p, const struct profile_ro
 
 int format_speedscope(FILE *to, const struct report *report, const struct format_settings *settings)
 {
-	struct profile p;
-	struct profile_rows rows = {0};
-	int r = profile_make(&p, report->world, settings->symfs, report->group_by == GROUP_BY_NAME,
-			     settings->event, settings->all_time ? PROFILE_WHOLE : PROFILE_ENDED);
+	struct format_profile p;
+	int r = format_profile_make(&p, report, settings, PROFILE_WEIGHTS);
 	if (r)
 		return r;
-	profile_note(&p, PROFILE_WEIGHTS, settings->note, FORMAT_NOTE);
-	r = profile_rows_of(&p, &rows);
-	if (!r)
-		r = write_file(to, &p, &rows, settings->weight);
-	profile_rows_deinit(&rows);
-	profile_deinit(&p);
+	r = write_file(to, &p.profile, &p.rows, settings->weight);
+	format_profile_deinit(&p);
 	return r;
 }

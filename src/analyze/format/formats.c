@@ -43,7 +43,7 @@ static const char *tasks_refuses(const struct world *w, const struct format_sett
 {
 	return w->form == WORLD_DIRECTORY ?
 		       NULL :
-		       "tasks are told of by events, which only a trace directory holds: record with -o DIR";
+		       "tasks are made of events, which only a trace directory holds: record with -o DIR";
 }
 
 const struct format formats[] = {

@@ -315,7 +315,7 @@ static void sort_type(struct tasks_type *y)
 
 uint64_t tasks_rank(const struct tasks_type *y, unsigned percent)
 {
-	return y->took[(y->n - 1) * percent / 100];
+	return y->took[(y->n * percent + 99) / 100 - 1];
 }
 
 static int make(struct tasks *t, const struct report *r)

@@ -6,14 +6,14 @@
 // where nothing else can resume any of them (the program is quiet, but for handlers of signals that end it,
 // or nothing outside leads to them), else SUSPECT, and never PROVEN. Hubs that do not tell queue and owner
 // apart could as well be records of partners: where one of those has been resumed before, a program that is
-// quiet is SUSPECT, and one that is not is none.
+// quiet is SUSPECT, and one that is not is none. A circle of one waits for itself; but a mailbox has an
+// owner, too, who waits at it: where something else leads to it, it is SUSPECT at most, and none if the
+// program is not quiet or somebody was resumed there before.
 #include "analyze/pass/cycle.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "symbols/demangle.h"
+#include "analyze/pass/hub_name.h"
 #include "trace/parked_place.h"
 
 static const struct set_circle_wait *wait_at(const struct cycle *c, const struct set_circle *o, size_t i)
@@ -37,19 +37,6 @@ static bool closed(const struct cycle *c, const struct ctp_state *s)
 	return w && w->items[PROOF_P6A].holds == HOLDS_TRUE;
 }
 
-// "accounts+0x20", of "_ZL8accounts+0x20".
-static const char *hub_name(const struct set_circle_wait *w, struct results *out)
-{
-	if (!w->name)
-		return results_text(out, "0x%" PRIx64, w->hub);
-	size_t n = strcspn(w->name, "+");
-	char *symbol = strndup(w->name, n), *plain = symbol ? demangle(symbol) : NULL;
-	const char *name = plain ? results_text(out, "%s%s", plain, w->name + n) : w->name;
-	free(symbol);
-	free(plain);
-	return name;
-}
-
 static const char *hubs(const struct cycle *c, const struct set_circle *o, struct results *out)
 {
 	const char *text = "";
@@ -60,6 +47,12 @@ static const char *hubs(const struct cycle *c, const struct set_circle *o, struc
 						    ", ",
 				    hub_name(wait_at(c, o, i), out));
 	return text;
+}
+
+// A lock that the waiter holds itself.
+static bool alone(const struct set_circle *o)
+{
+	return o->n == 1;
 }
 
 // Where queue and owner are not told apart, nor is who of them waits at which.
@@ -97,18 +90,24 @@ static void decide(const struct cycle *c, const struct set_circle *o, struct obl
 	p->items[PROOF_P1] =
 		(struct obligation){c->world->counts.reused ? HOLDS_OPEN : HOLDS_TRUE, "suspended now"};
 	p->items[PROOF_P2] = (struct obligation){
-		HOLDS_TRUE, results_text(out, "each waits at an object that holds the next one's handle: %s",
-					 hubs(c, o, out))};
+		HOLDS_TRUE,
+		results_text(out, "%s: %s",
+			     alone(o) ? "it is queued at an object that holds its own handle" :
+					"each waits at an object that holds the next one's handle",
+			     hubs(c, o, out))};
 	p->items[PROOF_P3] = (struct obligation){HOLDS_TRUE, "no armed registration leads to any of them"};
 	if (all)
 		p->items[PROOF_P6A] = (struct obligation){
 			HOLDS_TRUE,
-			results_text(out, "nothing outside these %zu leads to any of them", o->n)};
+			alone(o) ? "nothing but what it waits at leads to it" :
+				   results_text(out, "nothing outside these %zu leads to any of them", o->n)};
 	else
 		p->items[PROOF_P6A] = (struct obligation){HOLDS_OPEN, "something else may lead to them"};
 	p->closure = all ? "unreachable" : quiet ? "quiet" : NULL;
 	p->by_hand = c->world->counts.hand > 0;
-	if ((all || (rests && (o->firm || !left))) && complete && !p->by_hand)
+	if (alone(o) && !all) // a mailbox has an owner, too, who waits at it
+		p->verdict = rests && !left ? VERDICT_SUSPECT : VERDICT_NONE;
+	else if ((all || (rests && (o->firm || !left))) && complete && !p->by_hand)
 		p->verdict = VERDICT_LIKELY;
 	else
 		p->verdict = all || rests || o->firm || !left ? VERDICT_SUSPECT : VERDICT_NONE;
@@ -132,14 +131,24 @@ static int report(const struct cycle *c, const struct set_circle *o, size_t i,
 		.label = "waiting",
 		.fd = -1,
 		.fd_kind = CTP_FD_OTHER,
-		.doing = results_text(out, "for each other's locks: %s", text),
+		.doing = results_text(out, "for %s: %s",
+				      alone(o) ? "a lock of its own" : "each other's locks", text),
 		.message = text,
-		.actor = {.did = "waits on", .id = on->id, .stack = on->stack},
 		.refuted = "one of them is resumed without its lock (a time limit, a cancellation), or what "
 			   "they wait at is no lock",
 		.fix = "take the locks in one order everywhere, take both at once, or give up the first where "
 		       "the second is taken",
 	};
+	if (alone(o)) {
+		v.claim = "waits for itself";
+		v.refuted =
+			"it is resumed without the lock (a time limit, a cancellation), or what it waits at "
+			"is no lock";
+		v.fix = "do not lock again, or join, from inside: call what works under the lock, or let the lock "
+			"count";
+	} else {
+		v.actor = (struct case_party){.did = "waits on", .id = on->id, .stack = on->stack};
+	}
 	case_event(&v, s->since, s->id, "suspends");
 	return results_add(out, &v);
 }

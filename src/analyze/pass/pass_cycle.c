@@ -136,7 +136,8 @@ void cycle_decide(const struct cycle *c, struct obligations *o, const struct set
 		o->items[asked[i]] = (struct obligation){l->items[asked[i]].holds, l->items[asked[i]].text};
 	bool complete = case_complete(c->world, c->image) && o->items[PROOF_P0].holds == HOLDS_TRUE;
 	const struct ctp_ext *e = &c->image->ext;
-	bool ending = e->exit_begun || e->signal_taken || e->listener_closed;
+	bool ending = e->exit_begun || e->signal_taken || e->listener_closed ||
+		      image_asked(c->image, &c->world->manifest, l->ns);
 	bool quiet = o->items[PROOF_P6B].holds == HOLDS_TRUE,
 	     sure = complete && !ending && !c->world->counts.reused;
 	if (!complete && o->items[PROOF_P0].holds == HOLDS_TRUE)
@@ -253,13 +254,16 @@ const struct pass pass_cycle = {
 		"    a:  lock(from);  yield();  lock(to);                 locks between coroutines, which are parked\n"
 		"    b:  lock(to);    yield();  lock(from);               at each other's\n"
 		"\n"
+		"    a:  lock(m);  refuse() { lock(m); ... }              one that waits for itself\n"
+		"\n"
 		"Each coroutine waits for something that only the next one can do, and the last one waits for the\n"
 		"first. The loop sleeps, the descriptors are open, and no event ever comes.\n"
 		"\n"
 		"PROVEN   as LIKELY, and the whole program sleeps for good: no timer, signal or peer can wake it\n"
 		"LIKELY   every thread has slept; only the program's own code could resume one of them. For locks\n"
 		"         between coroutines: the program sleeps for good, or nothing else leads to any of them\n"
-		"SUSPECT  a thread still runs; for locks: something else leads to them\n"
+		"SUSPECT  a thread still runs; for locks: something else leads to them (to\n"
+		"         one that waits for itself: and the program is quiet)\n"
 		"\n"
 		"Repair: read while you write much; give each request a deadline; take locks in one order.\n"
 		"\n"

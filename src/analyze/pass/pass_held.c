@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // CTP019: a coroutine was suspended while it held a mutex of threads. LIKELY if a thread is
-// blocked on it: the coroutine that could unlock it may need that thread. Not reported: a lock
-// that the next coroutine unlocks (handed on by design), and one that was released in the end and
-// under which another coroutine may have been run.
+// blocked on it: the coroutine that could unlock it may need that thread. One that was released in
+// the end is SUSPECT, if threads had to wait for it while the coroutine waited for a descriptor. Not
+// reported: a lock that the next coroutine unlocks (handed on by design), and one under which another
+// coroutine may have been run.
 #include <inttypes.h>
 
 #include "analyze/case/case_slice.h"
@@ -23,19 +24,23 @@ static int consider(const struct pass *pass, const struct world *w, const struct
 		    const struct slices_item *i, struct results *out)
 {
 	struct verdict_case c;
-	const char *who = i->blocked_tid ?
-				  results_text(out, "thread %" PRIu64 " is blocked for it", i->blocked_tid) :
-			  i->waited ? "other threads had to wait for it" :
-				      "nobody waits for it now";
+	const char *who =
+		i->over        ? "other threads had to wait for it until the coroutine went on" :
+		i->blocked_tid ? results_text(out, "thread %" PRIu64 " is blocked for it", i->blocked_tid) :
+		i->waited      ? "other threads had to wait for it" :
+				 "nobody waits for it now";
 	case_slice_make(&c, pass, w, m, i,
-			results_text(out, "the lock is held at the last inspection; %s", who));
-	c.proof.verdict = i->others ? VERDICT_LIKELY : VERDICT_SUSPECT;
-	c.label = "waiting";
+			results_text(out, "the lock %s; %s",
+				     i->over ? "was held across a wait, and unlocked since" :
+					       "is held at the last inspection",
+				     who));
+	c.proof.verdict = i->others && !i->over ? VERDICT_LIKELY : VERDICT_SUSPECT;
+	c.label = i->over ? "waited" : "waiting";
 	c.stack = i->left;
 	c.doing = results_text(out, "with lock %s locked; %s", case_slice_lock(i, out), who);
 	c.refuted = "only threads that run no loop want the lock, and they may wait that long";
 	c.message = results_text(out, "lock %s; %s", case_slice_lock(i, out), who);
-	if (i->others && (i->owner || wanted_at(m, i)))
+	if (i->others && !i->over && (i->owner || wanted_at(m, i)))
 		c.actor = (struct case_party){.did = "wanted by", .id = i->owner, .stack = wanted_at(m, i)};
 	return results_add(out, &c);
 }
@@ -66,11 +71,11 @@ const struct pass pass_held = {
 		"    }\n"
 		"\n"
 		"LIKELY   a thread is blocked on it at the last inspection\n"
-		"SUSPECT  the lock is still held then\n"
+		"SUSPECT  the lock is still held then; or threads had to wait for it, and it was unlocked since\n"
 		"\n"
 		"Repair: unlock before the call that may suspend, and check the state again afterwards; or use the\n"
 		"coroutine library's own mutex.\n"
 		"\n"
 		"Not reported: a lock that another coroutine or the scheduler unlocks (as a scheduler does with its\n"
-		"own); one that was unlocked since.\n",
+		"own); one that was unlocked since and that nobody had to wait for.\n",
 };

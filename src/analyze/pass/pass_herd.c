@@ -81,5 +81,5 @@ const struct pass pass_herd = {
 		"Repair: resume the first and keep the rest; EPOLLEXCLUSIVE or SO_REUSEPORT; one acceptor.\n"
 		"\n"
 		"Not reported: several readers that each get something; a reader and a writer of one socket; a\n"
-		"broadcast that happened once; waiters that each have a number of their own for it (dup).\n",
+		"broadcast that happened once.\n",
 };

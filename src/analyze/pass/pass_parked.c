@@ -12,6 +12,8 @@
 
 #include "analyze/case/stuck.h"
 #include "base/grow.h"
+#include "analyze/pass/parked_held.h"
+#include "analyze/pass/parked_unspoken.h"
 #include "base/text.h"
 #include "ctp/late.h"
 #include "ctp/seed.h"
@@ -256,9 +258,13 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 	int r = stuck_run(pass, w, out, &terms);
 	r = r ? r : keep_resumed(w, out, from);
 	for (size_t k = 0; !r && k < w->nimages; k++)
+		r = parked_held(pass, w, &w->images[k], out, from);
+	for (size_t k = 0; !r && k < w->nimages; k++)
 		r = main_waits(pass, w, &w->images[k], out, from);
 	for (size_t k = 0; !r && k < w->nimages; k++)
 		r = from_before(pass, w, &w->images[k], out, from);
+	for (size_t k = 0; !r && k < w->nimages; k++)
+		r = parked_unspoken(pass, &w->images[k], out);
 	return r;
 }
 
@@ -281,10 +287,11 @@ const struct pass pass_parked = {
 		"    c = list_pop(&queue->waiters);           // somebody else, or nobody\n"
 		"\n"
 		"Nothing can resume it any more; its stack, and all that it holds, is lost. It is also a finding if\n"
-		"main itself waits for a coroutine and the whole program sleeps:\n"
+		"the owner of a lock has ended, or main itself waits for a coroutine, and the whole program sleeps:\n"
 		"\n"
 		"    mutex.lock();  if (failed) return;       // never unlocked: the others wait for ever\n"
 		"\n"
+		"SUSPECT  it is queued at what holds the handle of a coroutine that has ended; the program is quiet\n"
 		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it; or main waits, no\n"
 		"         thread can wake by itself, and nothing outside can wake one. It is never PROVEN: a\n"
 		"         coroutine may be abandoned on purpose, and a program may sleep until it is killed\n"
@@ -292,5 +299,6 @@ const struct pass pass_parked = {
 		"Repair: keep it in the queue from which it is resumed, or end it and free its stack.\n"
 		"\n"
 		"Not reported: a coroutine parked in a pool; one in a queue or behind a mutex; main, which waits for\n"
-		"the rest; anything after the exit has begun.\n",
+		"the rest; anything after the exit has begun. A lock whose owner has ended is told as a fact where\n"
+		"the program goes on: a channel, too, may remember who wrote last.\n",
 };

@@ -1,33 +1,43 @@
 // SPDX-License-Identifier: MIT
 //
-// CTP027, timer never armed: a coroutine waits for a timerfd that it created itself, and the kernel says
-// that no expiry is set and none can be read. A timerfd that another entity created is excluded: managers
-// of timers wait so when there are no timers. A manager may create it itself; then others arm it, or
-// nobody has yet, and a loop has one.
+// CTP027, timer never armed: a coroutine waits for a timerfd of which the kernel says that no expiry is set
+// and none can be read. It made or set the timer itself, or nobody has set it yet. Managers of timers wait so
+// when there are no timers: others set theirs, and it has expired before; or nobody has set it yet, and a
+// loop has one. So one that others made and set counts only if nothing can happen any more, or if it is the
+// odd one among periodic timers that were made in one place.
 #include <inttypes.h>
 
 #include "analyze/case/stuck.h"
+#include "ctp/wait_inference.h"
 
-// Did another coroutine make one in the same place, for the same loop, that nobody has set either?
+// Did another coroutine make one in the same place, for the same loop, that nobody has set either? Where
+// somebody else sets one of them, as a watchdog's by who begins something, all may be so.
 static bool one_of_many(const struct suspect *s, const struct ctp_fd *fd)
 {
+	bool many = false;
 	for (size_t i = 0; i < s->image->fds.n; i++) {
 		const struct ctp_fd *other = table_row(&s->image->fds, i);
-		if (other->life == CTP_FD_OPEN && other->kind == CTP_FD_TIMERFD && !other->last_out &&
-		    other->opener != fd->opener && other->opener_stack == fd->opener_stack &&
-		    other->reg_epfd == fd->reg_epfd && other->reg_epgen == fd->reg_epgen)
-			return true;
+		if (other->kind != CTP_FD_TIMERFD || other->opener_stack != fd->opener_stack)
+			continue;
+		if (other->last_out && !ctp_timer_own(other, other->opener))
+			return false;
+		many |= other->life == CTP_FD_OPEN && !other->last_out && other->opener != fd->opener &&
+			other->reg_epfd == fd->reg_epfd && other->reg_epgen == fd->reg_epgen;
 	}
-	return false;
+	return many;
 }
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
 	const struct ctp_fd *fd = image_fd(s->image, (int32_t)s->witness->fd);
-	bool own = fd && (fd->flags & CTP_FD_OWN_SET);
-	if (fd && !own && fd->last_out && fd->last_in)
+	uint64_t id = s->state->id;
+	if (fd && ctp_timer_of_others(fd, id)) // or who waits so serves them, and has nothing to do
+		return s->witness->ticking || (stuck_sure(o) && stuck_holds(o, PROOF_P6B)) ? VERDICT_SUSPECT :
+											     VERDICT_NONE;
+	if (fd && !ctp_timer_set_by(fd, id) && fd->last_out && fd->last_in)
 		return VERDICT_NONE; // others set it, and it has expired before
-	return stuck_conclude(o, own || (fd && !fd->last_out && one_of_many(s, fd)));
+	return stuck_conclude(o, fd && (ctp_timer_own(fd, id) ||
+					(fd->opener == id && !fd->last_out && one_of_many(s, fd))));
 }
 
 static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
@@ -75,10 +85,13 @@ const struct pass pass_timer = {
 		"PROVEN   as LIKELY, and the process sleeps for good: no code can run that could arm it\n"
 		"LIKELY   every thread has slept since, and the coroutine had set the timer itself, or others like\n"
 		"         it wait for timers that were not set either\n"
-		"SUSPECT  not every thread has slept yet, or the coroutine may wait for other code to set the timer\n"
+		"SUSPECT  not every thread has slept yet, or the coroutine may wait for other code to set the timer:\n"
+		"         nobody has set it yet; or others set it, and it expired before, or nothing else can happen,\n"
+		"         or most timers that were made in the same place are periodic and armed\n"
 		"\n"
 		"Repair: treat a delay of zero as \"go on\" without a timer, or as 1 ns.\n"
 		"\n"
 		"Not reported: a coroutine that also waits for something else; a manager that waits while there are\n"
-		"no timers, on a timerfd made for it or set by others; a timer that has expired and was not read yet.\n",
+		"no timers, on a timerfd that only others set, while the program can go on; a timer that has expired\n"
+		"and was not read yet.\n",
 };

@@ -15,11 +15,14 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 			if (s->initial)
 				continue;
 			stackless_case(&c, pass, w, m, s, out);
-			c.message = s->answer == STACKLESS_LOST ?
-					    "its handle is kept nowhere in the program" :
-				    s->answer == STACKLESS_OWNED ?
-					    "only coroutines that wait for it lead to it" :
-					    "its descriptor was closed, and only its owner still leads to it";
+			c.message =
+				s->answer == STACKLESS_LOST ?
+					"its handle is kept nowhere in the program" :
+				s->answer == STACKLESS_NUMBERED ?
+					"its handle is kept under the number of a descriptor that was closed" :
+				s->answer == STACKLESS_OWNED ?
+					"only coroutines that wait for it lead to it" :
+					"its descriptor was closed, and only its owner still leads to it";
 			e = results_add(out, &c);
 		}
 	}
@@ -31,6 +34,7 @@ const struct pass pass_unresumable = {
 	.title = "stackless coroutine can never be resumed",
 	.claim = "can never be resumed",
 	.likely = "will not be resumed, unless its owner does so by hand",
+	.suspect = "may never be resumed",
 	.waits = true,
 	.run = run,
 	.fix = "resume the coroutine before the last copy of its handle goes: where a descriptor is closed, hand its waiter "
@@ -52,7 +56,9 @@ const struct pass pass_unresumable = {
 		"\n"
 		"PROVEN   nothing leads to it\n"
 		"LIKELY   only coroutines that await it lead to it; or, after its descriptor was closed, only its\n"
-		"         owner\n"
+		"         owner; or nothing did, and a later look could not tell\n"
+		"SUSPECT  its handle is kept in one place, beside a number that its frame holds, too; a descriptor of\n"
+		"         that number, registered with the number as data, was closed since, and is in no set again\n"
 		"\n"
 		"Repair: resume the coroutine before the last copy of its handle is dropped. Before a descriptor is\n"
 		"closed, hand its waiter an error; when a waiter is dropped, destroy its coroutine.\n"

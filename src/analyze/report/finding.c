@@ -16,6 +16,7 @@
 #include "analyze/report/finished_parked.h"
 #include "analyze/report/healthy.h"
 #include "analyze/report/last_used.h"
+#include "analyze/report/stackless_destroyed.h"
 #include "analyze/report/stackless_sums.h"
 #include "base/file.h"
 #include "base/grow.h"
@@ -241,6 +242,7 @@ int report_symbols(struct report *r, const char *symfs)
 int report_make(struct report *r, const struct world *w, const struct report_settings *settings)
 {
 	*r = (struct report){.world = w, .group_by = settings->group_by};
+	bool parked = selected(settings->rules, rules_id[RULE_PARKED]);
 	int e = report_symbols(r, settings->symfs);
 	for (size_t i = 0; !e && i < npasses; i++)
 		if (selected(settings->rules, passes[i]->rule))
@@ -256,7 +258,7 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	if (!e)
 		e = finished_parked_remove(r);
 	if (!e)
-		e = healthy_count(r, selected(settings->rules, rules_id[RULE_PARKED]));
+		e = healthy_count(r, parked);
 	for (size_t i = 0; !e && i < r->results.ncases; i++) {
 		const struct verdict_case *c = &r->results.cases[i];
 		if (c->proof.verdict >= settings->minimum || c->proof.verdict == VERDICT_INCONCLUSIVE)
@@ -265,7 +267,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	if (r->nfindings)
 		qsort(r->findings, r->nfindings, sizeof(*r->findings), by_weight);
 	e = e ? e : accounting_count(r);
-	return e || !selected(settings->rules, rules_id[RULE_PARKED]) ? e : last_used_facts(r);
+	e = e ? e : last_used_facts(r, parked);
+	return e ? e : stackless_destroyed_facts(r);
 }
 
 void report_deinit(struct report *r)

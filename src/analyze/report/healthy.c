@@ -33,15 +33,15 @@ static int subtract_cases(struct report *r)
 	return 0;
 }
 
-static int add_facts(struct report *r)
+static int add_facts(struct report *r, bool parked)
 {
 	uint64_t destroyed = r->world->counts.destroyed;
 	int e = 0;
-	if (r->healthy)
+	if (parked && r->healthy)
 		e = results_fact(&r->results, "INFO", r->healthy,
 				 "%" PRIu64 " coroutine%s on live descriptors: healthy", r->healthy,
 				 r->healthy == 1 ? " waits" : "s wait");
-	if (!e && r->parked)
+	if (!e && parked && r->parked)
 		e = results_fact(&r->results, rules_id[RULE_PARKED], r->parked,
 				 "%" PRIu64 " coroutine%s suspended without a known wait: parked", r->parked,
 				 r->parked == 1 ? " is" : "s are");
@@ -53,10 +53,10 @@ static int add_facts(struct report *r)
 	return e;
 }
 
-int healthy_count(struct report *r, bool facts)
+int healthy_count(struct report *r, bool parked)
 {
 	r->healthy = r->world->counts.healthy;
 	r->parked = r->world->counts.parked;
 	int e = subtract_cases(r);
-	return e || !facts ? e : add_facts(r);
+	return e ? e : add_facts(r, parked);
 }

@@ -5,5 +5,6 @@
 
 #include "analyze/report/finding.h"
 
-// Counts r->healthy and r->parked; `facts`: and makes facts of them. 0 or -ENOMEM.
-int healthy_count(struct report *r, bool facts);
+// Counts r->healthy and r->parked, and tells how many were destroyed while suspended. parked: and makes facts
+// of the two (CTP003 was chosen). 0 or -ENOMEM.
+int healthy_count(struct report *r, bool parked);

@@ -260,7 +260,7 @@ static int by_age(const void *a, const void *b)
 	return (x->longest_ns < y->longest_ns) - (x->longest_ns > y->longest_ns);
 }
 
-int last_used_facts(struct report *r)
+int last_used_facts(struct report *r, bool parked)
 {
 	struct last_used u = {.report = r};
 	int e = 0;
@@ -274,8 +274,11 @@ int last_used_facts(struct report *r)
 	}
 	if (!e && u.n)
 		qsort(u.v, u.n, sizeof(*u.v), by_age);
-	for (size_t i = 0; !e && i < u.n && i < GROUPS_SHOWN; i++)
-		e = say(&u, &u.v[i]);
+	for (size_t i = 0, shown = 0; !e && i < u.n && shown < GROUPS_SHOWN; i++)
+		if (parked || u.v[i].how != ALIVE) {
+			e = say(&u, &u.v[i]);
+			shown++;
+		}
 	free(u.v);
 	free(u.ended);
 	return e;

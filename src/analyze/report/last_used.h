@@ -6,5 +6,6 @@
 
 #include "analyze/report/finding.h"
 
-// Of those that are suspended still, and of those that were destroyed so. 0 or -errno.
-int last_used_facts(struct report *r);
+// Of those that were destroyed so; parked: and of those that are suspended still (CTP003 was chosen). 0 or
+// -errno.
+int last_used_facts(struct report *r, bool parked);

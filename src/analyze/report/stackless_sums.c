@@ -35,6 +35,8 @@ struct stackless_sums stackless_sums(const struct report *r)
 		s.running += l->running;
 		s.may_have_ended += l->may_have_ended;
 		s.undecided += l->undecided;
+		for (size_t k = 0; k < l->ndestroyed; k++)
+			s.destroyed += l->destroyed[k].count;
 		s.why = l->undecided ? l->why : s.why;
 		uint64_t before = before_end(r->world, &r->world->images[i]);
 		s.before_end_ns = before > s.before_end_ns ? before : s.before_end_ns;

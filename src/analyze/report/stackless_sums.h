@@ -11,6 +11,7 @@ struct stackless_sums {
 	uint64_t total, suspended, initial, last, running, may_have_ended; // last: at its end, and kept
 	uint64_t found, undecided; // in findings; it could not be told what leads to them
 	const char *why;           // that is so
+	uint64_t destroyed;        // while they were suspended, of those whose birth was seen
 	uint64_t before_end_ns;    // of what was not looked at when its process ended, the oldest; 0: none
 };
 

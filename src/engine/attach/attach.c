@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +162,8 @@ static int unfinished(struct attach *a, int e)
 
 static const char *refusal(int64_t error)
 {
+	if (error == -ENOLCK)
+		return "its loader cannot be held still: dlsym is not the C library's there; start it with ctp-run";
 	return error == -EBUSY ? "ctp traces it already, or did, and a thread of it has stayed in a hook" :
 				 strerror((int)-error);
 }
@@ -172,7 +175,11 @@ static int64_t hook(struct attach *a, const char *region, struct entries *at)
 	int e = remote_stop(&r, a->pid, PATIENCE_NS);
 	if (e)
 		return refuse(a, e, r.why);
-	if (!(e = load(a, &r, at)) && (e = remote_call_text(&r, at->in, region, 0, &result)))
+	if (remote_allocates_at_once(&r)) // the region is gigabytes, of which little is ever used
+		e = refuse(
+			a, -ENOTSUP,
+			"it locks all memory that it maps (mlockall), ctp's gigabytes too; start it with ctp-run");
+	else if (!(e = load(a, &r, at)) && (e = remote_call_text(&r, at->in, region, 0, &result)))
 		unfinished(a, e);
 	remote_release(&r);
 	if (!e && (int64_t)result < 0)
@@ -189,6 +196,8 @@ static int64_t unhook(struct attach *a, const struct entries *at)
 		return refuse(a, e, r.why);
 	e = remote_call(&r, at->out, 0, 0, &result);
 	remote_release(&r);
+	if (!e && (int64_t)result == -ENOLCK)
+		return refuse(a, -ENOLCK, refusal(-ENOLCK));
 	return e ? unfinished(a, e) : 0;
 }
 
@@ -351,11 +360,15 @@ int64_t attach_hook(struct attach *a, const char *region)
 	return r;
 }
 
-int attach_unhook(struct attach *a)
+int attach_unhook(struct attach *a, void (*meanwhile)(void *arg), void *arg)
 {
+	struct pollfd answers = {.fd = a->answer, .events = POLLIN};
 	if (!a->keeper)
 		return 0;
-	int r = write(a->leash, "x", 1) == 1 ? (int)hear(a) : -EIO;
+	bool told = write(a->leash, "x", 1) == 1;
+	while (told && poll(&answers, 1, 1) <= 0)
+		meanwhile(arg);
+	int r = told ? (int)hear(a) : -EIO;
 	end(a, !r);
 	return r;
 }

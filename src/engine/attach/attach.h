@@ -25,6 +25,7 @@ int attach_check(struct attach *a, pid_t pid, const char *library);
 // Hooks the process, whose region is at `region`. How many entries were redirected, or -errno and a->why:
 // then the process is as it was, but that libctp.so may be loaded.
 int64_t attach_hook(struct attach *a, const char *region);
-// Unhooks it. 0; -ESRCH: it has ended; else -errno and a->why.
-int attach_unhook(struct attach *a);
+// Unhooks it, and calls meanwhile(arg) again and again until that is done. 0; -ESRCH: it has ended; else
+// -errno and a->why.
+int attach_unhook(struct attach *a, void (*meanwhile)(void *arg), void *arg);
 void attach_deinit(struct attach *a);

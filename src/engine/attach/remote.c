@@ -53,24 +53,15 @@ static int fail(struct remote *r, int error, const char *why)
 // data; without a timeout is best.
 static int fitness(pid_t pid, pid_t tid)
 {
-	char path[64], line[256] = "";
-	unsigned long long a[6] = {0};
-	long nr = -1;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
-	FILE *f = fopen(path, "re");
-	if (!f)
+	struct proc_task t;
+	if (!proc_task_read(pid, tid, true, &t))
 		return 0;
-	bool got = fgets(line, sizeof(line), f) &&
-		   sscanf(line, "%ld %llx %llx %llx %llx", &nr, &a[0], &a[1], &a[2], &a[3]) == 5;
-	fclose(f);
-	if (!got)
-		return 0;
-	switch (nr) {
+	switch (t.nr) {
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
-		return (int)a[3] < 0 ? 4 : 2;
+		return (int)t.args[3] < 0 ? 4 : 2;
 	case SYS_poll:
-		return (int)a[2] < 0 ? 4 : 2;
+		return (int)t.args[2] < 0 ? 4 : 2;
 	case SYS_accept:
 	case SYS_accept4:
 	case SYS_recvfrom:
@@ -121,6 +112,19 @@ static pid_t best_thread(pid_t pid, pid_t but)
 	if (d)
 		closedir(d);
 	return found;
+}
+
+// Does a signal wait that it would handle? Such a one waits for all threads if none of them takes it.
+static bool signal_waits(const struct remote *r)
+{
+	char name[32], *status = NULL;
+	snprintf(name, sizeof(name), "task/%d/status", (int)r->tid);
+	if (proc_slurp(r->pid, name, &status, NULL))
+		return false;
+	uint64_t waits = proc_field(status, "\nSigPnd:", 16) | proc_field(status, "\nShdPnd:", 16),
+		 caught = proc_field(status, "\nSigCgt:", 16);
+	free(status);
+	return waits & caught & ~r->sigmask;
 }
 
 // Waits for the thread's next stop, however long the machine takes: to leave a thread in the middle would
@@ -297,12 +301,26 @@ static int make_stack(struct remote *r)
 	return e;
 }
 
-// What a thread must do next to sleep as before.
-static void resumed(const struct saved *s, struct user_regs_struct *u)
+// mincore asks about the stack's first page, which nobody has used, and answers in its last one. If in doubt,
+// yes.
+bool remote_allocates_at_once(struct remote *r)
+{
+	const uint64_t at = r->stack + STACK_BYTES - 4096, a[6] = {r->stack, 4096, at};
+	unsigned char resident = 1;
+	uint64_t result;
+	struct iovec own = {&resident, 1}, there = {(void *)at, 1};
+	return plain_call(r, SYS_mincore, a, &result) || result ||
+	       living_read(r->pid, &own, 1, &there, 1) != 1 || (resident & 1);
+}
+
+// What a thread must do next to sleep as before; if it is to handle a signal, the kernel goes on from there.
+static void resumed(const struct saved *s, bool signalled, struct user_regs_struct *u)
 {
 	*u = s->regs;
 	int64_t was = (int64_t)s->regs.rax;
 	bool interrupted = was == -EINTR || (was <= -RESTART_FIRST && was >= -RESTART_BLOCK);
+	if (signalled || (int64_t)s->regs.orig_rax < 0) // or it stands in the program's own code
+		return;
 	if (interrupted) {
 		bool endless = s->regs.orig_rax == SYS_poll && (int)s->regs.rdx < 0;
 		u->rax = was == -RESTART_BLOCK && !endless ? SYS_restart_syscall : s->regs.orig_rax;
@@ -319,7 +337,7 @@ void remote_release(struct remote *r)
 	if (s) {
 		struct user_regs_struct u;
 		struct iovec fp = {s->fp, s->fp_bytes};
-		resumed(s, &u);
+		resumed(s, signal_waits(r), &u);
 		ptrace(PTRACE_SETREGSET, r->tid, (void *)NT_X86_XSTATE, &fp);
 		set(r, &u);
 		ptrace(PTRACE_SETSIGMASK, r->tid, (void *)8, &r->sigmask);
@@ -338,6 +356,10 @@ static int stop(struct remote *r)
 	if (ptrace(PTRACE_SEIZE, r->tid, NULL, (void *)(PTRACE_O_TRACESYSGOOD)))
 		return -errno;
 	e = ptrace(PTRACE_INTERRUPT, r->tid, NULL, NULL) ? -errno : next_stop(r, &status);
+	if (!e && !(status >> 16)) { // by a signal on its way, which it has to get
+		ptrace(PTRACE_DETACH, r->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
+		return -EAGAIN;
+	}
 	if (e || (e = keep(r))) {
 		ptrace(PTRACE_DETACH, r->tid, NULL, NULL);
 		return e == -ESRCH || e == -ECHILD ? -EAGAIN : e;
@@ -396,6 +418,12 @@ int remote_call_text(struct remote *r, uint64_t fn, const char *text, uint64_t b
 {
 	(void)r, (void)fn, (void)text, (void)b, (void)result;
 	return -ENOTSUP;
+}
+
+bool remote_allocates_at_once(struct remote *r)
+{
+	(void)r;
+	return true;
 }
 
 int remote_call_block(struct remote *r, uint64_t fn, void *block, size_t bytes, uint64_t *result)

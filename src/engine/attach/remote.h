@@ -23,6 +23,9 @@ struct remote {
 // 0; -ESRCH: there is no such process; -EPERM; -EAGAIN: no thread sleeps so; -ENOTSUP: not on this CPU.
 // r->why says it in words.
 int remote_stop(struct remote *r, pid_t pid, uint64_t patience_ns);
+// Does the kernel give all pages to a mapping when it is made there (mlockall with MCL_FUTURE)? To be asked
+// before the first call.
+bool remote_allocates_at_once(struct remote *r);
 // Calls fn(a, b) there: *result. A text is put into memory first, and its address is `a`. 0 or -errno; after
 // an error nothing more can be called, and remote_release gives the thread back as it was.
 int remote_call(struct remote *r, uint64_t fn, uint64_t a, uint64_t b, uint64_t *result);

@@ -148,6 +148,7 @@ static void put_coroutine(struct ctp_seeds *s, struct ctp_seed_coroutine *to, co
 					  .hi = x->hi,
 					  .entry = x->entry,
 					  .function = x->kind == SHAPE_ASSEMBLY ? x->function : 0,
+					  .block = x->kind == SHAPE_ASSEMBLY ? x->shape.block : 0,
 					  .life = x->state == CONTEXT_CREATED ? CTP_CREATED : CTP_SUSPENDED,
 					  .words = s->nwords,
 					  .nwords = x->state == CONTEXT_CREATED ? 0 : (uint32_t)x->npcs};

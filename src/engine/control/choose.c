@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The list goes into every region: those of processes that live, which look at it when they come by
-// (spec/cTP.md, 2.8), and those that forked children may take. A region that is made later begins with it.
+// The list of events is written to every region: to those of living processes, which read it at their next
+// call of those that spec/cTP.md, 2.8, lists, and to the spare ones for forked children. A later region
+// begins with it.
 #include "engine/control/choose.h"
 
 #include <string.h>

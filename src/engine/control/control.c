@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The socket has a name only until a descriptor of its inode is open: who may look at ctp-run's descriptors
-// connects by way of /proc/PID/fd, and is asked for by the kernel (SO_PEERCRED). So there is nothing to
-// guess, to leave behind, or to squat on. Nobody is waited for.
+// The socket has a name only until ctp-run has a descriptor of its inode. A client connects by way of
+// /proc/PID/fd, which takes the right to look at ctp-run's descriptors, and the kernel says who it is
+// (SO_PEERCRED). So there is no name to guess, to leave behind, or to squat on. No call here waits for a
+// client.
 #include "engine/control/control.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include "engine/target/log.h"
 
 enum { PEERS = 8, REQUEST_BYTES = 65536 };
-#define ASK_WITHIN_NS 2000000000ULL // who has connected
+#define ASK_WITHIN_NS 2000000000ULL // of a connection
 
 struct peer {
 	int fd; // -1: none
@@ -25,7 +26,7 @@ struct peer {
 struct control {
 	struct sock sock;
 	struct peer peers[PEERS];
-	int detach; // who waits for it; -1: nobody
+	int detach; // the client that waits for it; -1: none
 };
 
 void control_open(struct session *s)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What ctp-ctl can ask for: one row a verb. Each says in one line what is so now, or why it cannot be, and
-// the way out.
+// What ctp-ctl can ask for: one row for each verb. The answer is one line: the state after it, or why it was
+// refused and what to do.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

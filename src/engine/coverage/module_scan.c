@@ -189,7 +189,8 @@ bool module_scan_read(struct module_scan *s)
 		return true;
 	}
 	s->unread += switch_signatures_read(&o->signatures, o->fd) < 0;
-	o->ncode = (unsigned)switch_code_read(o->fd, o->code, MODULE_SCAN_CODE);
+	if (!o->signatures.exports) // else it is the exported function's code (libc's, above all)
+		o->ncode = (unsigned)switch_code_read(o->fd, o->code, MODULE_SCAN_CODE);
 	close(o->fd);
 	o->fd = -1;
 	return true;
@@ -268,7 +269,8 @@ static const char *reason_of(const struct module_scan_functions *f)
 	static const char *const words[] = {
 		[CTP_FUNCTION_UNKNOWN] = "its code is not one that ctp knows",
 		[CTP_FUNCTION_BREAKPOINT] = "a breakpoint stands in it",
-		[CTP_FUNCTION_THREADS] = "threads that were running already may be in it",
+		[CTP_FUNCTION_THREADS] =
+			"threads that were running already may be in it, and a jump from its first byte would lead into memory that is in use",
 		[CTP_FUNCTION_MEMORY] = "its code could not be written (/proc/self/mem)",
 		[CTP_FUNCTION_PART] = "another function that belongs to it was not found",
 		[CTP_FUNCTION_ROOM] = "there are too many of them",
@@ -301,11 +303,10 @@ static bool is_seen(const struct module_scan_functions *f, const struct switch_c
 	return false;
 }
 
-// Code that switches stacks, where no name and nothing that libctp.so found says more. A library that
-// exports a function that is interposed is that function's.
+// Code that switches stacks, where no name and nothing that libctp.so found says more.
 static const struct switch_code *code_of(const struct module_scan_object *o)
 {
-	bool named = known_of(o) || copies_of(o) || *o->functions.refused || o->signatures.exports;
+	bool named = known_of(o) || copies_of(o) || *o->functions.refused;
 	for (unsigned i = 0; i < o->ncode && !named; i++)
 		if (!is_seen(&o->functions, &o->code[i]))
 			return &o->code[i];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// A program may switch stacks by code of its own that no name tells of, stripped or inlined. Its shape does:
-// the stack pointer is stored, in memory that is not the function's own frame or in a register, and soon
-// another one is loaded, in a straight line (find/recipe.h). In 3,191 files of Debian's that
-// shape is found in the nine that have a coroutine library, and in no other. What only restores (a longjmp of
-// its own) is not looked for: runtimes of languages have it for their exceptions. Files are the target's:
-// they may be anything, and change while they are read.
+// A program may switch stacks by code of its own that no symbol names: it is stripped, or inlined. Such code
+// is known by its shape: the stack pointer is stored, in memory that is not the function's own frame or in a
+// register, and soon another one is loaded, in a straight line (find/recipe.h). In 3,191 files of Debian's
+// that shape is found in the eight that have a coroutine library, and in no other. Code that only restores (a
+// longjmp of its own) is not looked for: runtimes of languages have it for their exceptions. Files are the
+// target's: their contents are not trusted, and may change while they are read.
 #include "engine/coverage/switch_code.h"
 
 #include <elf.h>
@@ -16,7 +16,7 @@
 
 #include "find/recipe.h"
 
-enum { PIECE = 1 << 18, HEADERS_MOST = 64 };
+enum { PIECE = 1 << 16, HEADERS_MOST = 64 };
 
 // Of an instruction with REX.W: 89 /4, which stores rsp, but in memory relative to rsp, rbp or rip, and but
 // in rbp.

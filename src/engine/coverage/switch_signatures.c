@@ -18,6 +18,7 @@
 
 #define SYMBOLS_MOST_BYTES (24 << 20) // a million symbols
 #define NAMES_MOST_BYTES (256 << 20)
+#define BEGINNINGS 4096 // a hash
 
 // Those of preload/guest/hooks.def that exist for switching; half the world calls
 // longjmp, and hardly ever to leave its stack.
@@ -30,8 +31,8 @@ static const struct function {
 };
 #define N_FUNCTIONS (sizeof(functions) / sizeof(*functions))
 
-// Runtimes by a symbol, or the name of a section, that only they define. None
-// begins with _Z, so that C++ names are passed over quickly.
+// Runtimes by a symbol, or the name of a section, that only they define. None begins with _Z, nor is shorter
+// than three characters, so that nearly all names are passed over quickly (beginning()).
 static const struct runtime {
 	const char *symbol, *what;
 	const char *without; // its import if it was built without assembly, and is seen then
@@ -40,7 +41,7 @@ static const struct runtime {
 } runtimes[] = {
 	{"zend_fiber_switch_context", "PHP fibers", "swapcontext", false, true},
 	{"coroutine_transfer", "Ruby fibers", NULL, false, true},
-	{"PyInit__greenlet", "Python greenlets", NULL, false, false},
+	{"PyInit__greenlet", "Python greenlets", NULL, false, true},
 	{"coro_transfer", "libcoro", NULL, false, true},
 	{"fiber_switchContext", "D fibers", "swapcontext", false, true},
 	{".gopclntab", "goroutines", NULL, false, false},      // a section that strip leaves there
@@ -87,23 +88,43 @@ unsigned switch_signatures_patchable(void)
 
 struct reading {
 	Elf *elf;
-	bool program;                   // its own definitions come before those of any library
-	bool symbolic;                  // a library that binds to itself first
-	bool first[256], second[256];   // what the names that are looked for begin with; after _
-	unsigned imports, exports, own; // functions
-	unsigned known, without;        // runtimes
+	bool program;                     // its own definitions come before those of any library
+	bool symbolic;                    // a library that binds to itself first
+	uint64_t begins[BEGINNINGS / 64]; // a bit for what the names that are looked for begin with
+	unsigned imports, exports, own;   // functions
+	unsigned known, without;          // runtimes
 };
+
+// Of the first three characters, as many as there are. Names with another one are passed over quickly.
+static unsigned beginning(const char *name)
+{
+	const unsigned char *c = (const unsigned char *)name;
+	unsigned h = c[0];
+	for (unsigned i = 0; i < 2 && c[i]; i++)
+		h = h * 31 + c[i + 1];
+	return h % BEGINNINGS;
+}
+
+static void wanted(struct reading *r, const char *name)
+{
+	unsigned at = beginning(name);
+	r->begins[at / 64] |= 1ULL << at % 64;
+}
+
+static bool is_wanted(const struct reading *r, const char *name)
+{
+	unsigned at = beginning(name);
+	return r->begins[at / 64] >> at % 64 & 1;
+}
 
 static void begin(struct reading *r)
 {
 	for (size_t i = 0; i < N_FUNCTIONS; i++)
-		r->first[(unsigned char)functions[i].name[0]] = true;
+		wanted(r, functions[i].name);
 	for (size_t i = 0; i < N_RUNTIMES; i++) {
-		r->first[(unsigned char)runtimes[i].symbol[0]] = true;
-		if (runtimes[i].symbol[0] == '_')
-			r->second[(unsigned char)runtimes[i].symbol[1]] = true;
+		wanted(r, runtimes[i].symbol);
 		if (runtimes[i].without)
-			r->first[(unsigned char)runtimes[i].without[0]] = true;
+			wanted(r, runtimes[i].without);
 	}
 }
 
@@ -167,8 +188,7 @@ static int read_symbols(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 	bool dynamic = sh->sh_type == SHT_DYNSYM;
 	for (int i = 0; gelf_getsym(data, i, &sym); i++) {
 		const char *name = text + sym.st_name;
-		if (sym.st_name >= bytes || !r->first[(unsigned char)*name] ||
-		    (*name == '_' && !r->second[(unsigned char)name[1]]))
+		if (sym.st_name >= bytes || !is_wanted(r, name))
 			continue;
 		if (sym.st_shndx != SHN_UNDEF)
 			note_definition(r, &sym, name, dynamic);

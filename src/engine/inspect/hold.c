@@ -34,7 +34,7 @@ void hold_say(struct inspection *l, const char *text)
 			inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN, "%s", text);
 }
 
-// Being stopped and let go costs a thread two context switches: one into the stop, one back to sleep.
+// To be stopped and detached costs a thread two context switches: one into the stop, one back to sleep.
 enum { STOP_SWITCHES = 2 };
 
 // Is `b` where `a` was, without having run the program's code in between?

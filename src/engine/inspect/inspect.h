@@ -46,7 +46,10 @@ struct suspect {
 	bool gone;        // refuted: dropped at the next turn
 	int ready;        // F is ready for what it waits for: 1, 0, -1 = not known
 	bool unsearched;  // the last inspection did not search memory: the program did not come to rest
+	unsigned ticking; // of a timer that others left disarmed: others made in one place with it that
+			  // expire on
 	bool put_off;     // its event came, and a timer of the program's may be what its turn waits for
+	bool swept;       // F is open, and the program wakes by itself: it may resume C then
 	bool firm;        // it suspended for F, as far as can be known (kernel_stuck.c)
 	struct beside {   // another descriptor whose event may resume it: P2 does not hold then
 		enum {
@@ -168,7 +171,7 @@ static inline bool inspect_in_wait(const struct proc_task *t, uint32_t call)
 	return call == CTP_IN_EPOLL ? inspect_in_epoll(t) :
 				      (call == CTP_IN_POLL || call == CTP_IN_SELECT) && inspect_in_set(t);
 }
-// Consistent copy of an fd's entry. False if there is none (or never at rest).
+// Consistent copy of an fd's entry. False if there is none, or it never stayed the same during a copy.
 bool inspect_fd(const struct ctp_region *r, uint64_t fd, struct ctp_fd *out);
 
 // Does the word, without a tag in its upper 16 bits, point into the suspect's memory?

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What the search found, in the terms of free_list.h. A word counts if it is outside the suspect's own
-// memory, and in memory that is reachable itself. One that holds the first address behind that memory does
-// not: it is the end, or the beginning, of what lies beside it.
+// Hands the words that the search found to free_list.h. A word counts if it lies outside the suspect's own
+// memory, in memory that is reachable itself. A word that holds the first address after the suspect's memory
+// does not count: it refers to what lies beside it.
 #include "engine/memory/cancelled.h"
 
 #include <stdlib.h>

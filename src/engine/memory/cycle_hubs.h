@@ -7,33 +7,9 @@
 // a deadlock; a word in a frame alone says nothing, since healthy mailboxes look the same by those.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "engine/memory/hubs.h"
 
-#include "search/memory/span.h"
-
-enum { CYCLE_HUBS_WORDS = 136, CYCLE_HUBS_LONGEST = 8 };
-
-struct cycle_hubs_member {
-	uint64_t id;
-	uint64_t slot;     // its saved context: an address in its control block, or on its stack
-	struct span stack; // as declared
-	uint64_t sp, pc;   // where it left
-	uint64_t words[CYCLE_HUBS_WORDS]; // registers that it saved, then its innermost frames from sp on
-	unsigned n;
-};
-
-struct cycle_hubs_query {
-	const struct cycle_hubs_member *v;
-	size_t n;
-	void *ctx;
-	bool (*is_data)(void *ctx, uint64_t at); // can the program write there, and is it no code?
-	size_t (*peek)(void *ctx, uint64_t at, void *to, size_t bytes);
-	// Does the object that `handle` points to belong to this member? NULL: it is not asked.
-	bool (*is_handle)(void *ctx, uint64_t handle, const struct cycle_hubs_member *m);
-	bool (*late)(void *ctx);
-};
+enum { CYCLE_HUBS_LONGEST = 8 };
 
 struct cycle_hubs_circle {
 	size_t n;
@@ -45,4 +21,4 @@ struct cycle_hubs_circle {
 };
 
 // Finds circles in which no coroutine is in two. How many, of `most`; -ENOMEM.
-int cycle_hubs_find(const struct cycle_hubs_query *q, struct cycle_hubs_circle *out, size_t most);
+int cycle_hubs_find(const struct hubs *hubs, struct cycle_hubs_circle *out, size_t most);

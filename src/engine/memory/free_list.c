@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Free lists of coroutines. Members of a list are alike: the words that lead to them lead to the same place
-// in each, so many bytes from where its stack, or its context, begins (`shift`), and the link to the next one
-// stands so many bytes from there (`link`). A list in which a coroutine stands that lives is no free list: it
-// may be the list of all. Neither is one whose first word stands in such a coroutine's memory.
+// Free lists of coroutines. All members of a list are laid out alike: the word that references a member
+// points `shift` bytes past the start of its stack, or of its context, and the link to the next member lies
+// `link` bytes past that place. A list with a living coroutine in it is no free list: it may be the list of
+// all coroutines. Nor is a list whose first word lies in a living coroutine's memory.
 #include "engine/memory/free_list.h"
 
 #include <stdlib.h>

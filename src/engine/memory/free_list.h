@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// free_list.h - coroutines that the program has put into a pool of its own while they were suspended: who
-// takes such a one begins it anew. That is cancellation, and no loss.
+// free_list.h - coroutines that the program has put into a pool of its own while they were suspended, to be
+// begun anew later. That is cancellation, and no loss.
 #pragma once
 
 #include <stdbool.h>
@@ -27,8 +27,8 @@ struct free_list_coroutine {
 	bool living;     // it is suspended or runs, and is no member
 };
 
-// Marks the members of free lists: singly linked ones, whose links stand at one place of their members'
-// memory and lead from the first, to which a word elsewhere leads, to a null; and arrays of them. At least
-// two are in it, none that lives, and no two that waited for the same: those are in that one's wait queue.
+// Marks the members of free lists: of arrays, and of singly linked lists that begin at a word elsewhere and
+// end at a null, with each link at the same place of its member. A free list has at least two members. None
+// of them lives, and no two waited for the same descriptor: those would be in a wait queue of it.
 void free_list_find(pid_t pid, const struct free_list_coroutine *all, size_t n,
 		    struct free_list_member *members);

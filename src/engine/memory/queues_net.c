@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes that the process sent to itself and has not read yet. For unix sockets the kernel's
-// socket diagnosis gives queue and peer; for TCP and UDP, /proc/PID/net does. A peer that is
-// gone may have been the process itself.
+// Bytes that the process sent to itself and has not read yet. The kernel's socket diagnosis gives queues and
+// peers; of TCP and UDP so does /proc/PID/net, where there is no diagnosis, or in another network. A peer
+// that is gone may have been the process itself.
 #include "engine/memory/queues.h"
 
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
+#include <linux/inet_diag.h>
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -18,11 +17,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/living.h"
+#include "engine/memory/sock_diag.h"
 
 // Fewer bytes hold no pointer (the end of a stream counts as one). More, in a
 // connection that a coroutine has filled until it had to wait, are what it writes.
-enum { ESTABLISHED = 1, CLOSE_WAIT = 8, LISTENS = 10, LEAST = 4, BULK = 1 << 16 };
+enum { ESTABLISHED = 1, TIME_WAIT = 6, CLOSE_WAIT = 8, LISTENS = 10, LEAST = 4, BULK = 1 << 16 };
 
 // ----------------------------------------------------------------------- unix
 
@@ -37,8 +38,9 @@ enum contents { NOTHING, BYTES, DESCRIPTORS };
 
 // What a socket of the process holds that it may have sent itself: a message may carry descriptors, of a pipe
 // with a pointer in it, say, and no byte.
-static enum contents unix_holds(const struct queues *q, const struct nlmsghdr *h)
+static int unix_holds(void *ctx, const struct nlmsghdr *h)
 {
+	const struct queues *q = ctx;
 	const struct unix_diag_msg *m = NLMSG_DATA(h);
 	const struct queues_socket *own = queues_own(q, m->udiag_ino);
 	if (!own)
@@ -63,35 +65,15 @@ static enum contents unix_holds(const struct queues *q, const struct nlmsghdr *h
 }
 
 // enum contents; -1: the kernel does not tell.
-static int unix_dump(const struct queues *q, int s)
+static int unix_dump(struct queues *q)
 {
-	struct {
-		struct nlmsghdr h;
-		struct unix_diag_req r;
-	} ask = {.h = {.nlmsg_len = sizeof(ask),
-		       .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-		 .r = {.sdiag_family = AF_UNIX,
-		       .udiag_states = UINT32_MAX,
-		       .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN}};
-	static _Alignas(struct nlmsghdr) char buf[1 << 15];
-	if (send(s, &ask, sizeof(ask), 0) != (ssize_t)sizeof(ask))
-		return -1;
-	for (;;) {
-		ssize_t n = recv(s, buf, sizeof(buf), 0);
-		if (n <= 0)
-			return -1;
-		unsigned left = (unsigned)n;
-		for (struct nlmsghdr *h = (void *)buf; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
-			if (h->nlmsg_type == NLMSG_DONE)
-				return 0;
-			if (h->nlmsg_type == NLMSG_ERROR)
-				return -1;
-			int holds = h->nlmsg_type == SOCK_DIAG_BY_FAMILY ? (int)unix_holds(q, h) : NOTHING;
-			if (holds)
-				return holds;
-		}
-	}
+	struct unix_diag_req r = {.sdiag_family = AF_UNIX,
+				  .udiag_states = UINT32_MAX,
+				  .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN};
+	int s = sock_diag_open(q->l->pid),
+	    holds = s < 0 ? -1 : sock_diag_dump(s, &r, sizeof(r), unix_holds, q);
+	sock_diag_close(s);
+	return holds;
 }
 
 static void note(const struct queues *q, uint64_t ino)
@@ -118,25 +100,11 @@ static bool any_unix(const struct queues *q)
 	return any;
 }
 
-static bool same_network(pid_t pid)
-{
-	char path[40], a[64] = "", b[64] = "?";
-	snprintf(path, sizeof(path), "/proc/%d/ns/net", living_of(pid));
-	return readlink(path, a, sizeof(a) - 1) > 0 && readlink("/proc/self/ns/net", b, sizeof(b) - 1) > 0 &&
-	       !strcmp(a, b);
-}
-
 static bool unix_sockets(struct queues *q)
 {
 	if (!any_unix(q))
 		return true;
-	struct timeval patience = {.tv_usec = 100000};
-	int s = same_network(q->l->pid) ? socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG) : -1;
-	if (s >= 0)
-		setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	int r = s >= 0 ? unix_dump(q, s) : -1;
-	if (s >= 0)
-		close(s);
+	int r = unix_dump(q);
 	if (r < 0)
 		snprintf(q->why, sizeof(q->why), "the queues of its unix sockets cannot be seen");
 	else if (r)
@@ -159,15 +127,55 @@ struct inet {
 };
 struct inets {
 	struct inet *v;
-	size_t n;
+	size_t n, room;
 };
+
+static bool add_inet(struct inets *s, const struct inet *t)
+{
+	if (GROW(s->v, s->n, s->room))
+		return false;
+	s->v[s->n++] = *t;
+	return true;
+}
+
+// As the file prints it: words as they lie in memory.
+static void print_end(struct end *e, const uint32_t words[4], uint16_t port, bool six)
+{
+	e->port = ntohs(port);
+	for (unsigned i = 0; i < (six ? 4 : 1); i++)
+		snprintf(e->addr + 8 * i, 9, "%08X", words[i]);
+}
+
+// 1: there is no memory.
+static int add_told(void *ctx, const struct nlmsghdr *h)
+{
+	const struct inet_diag_msg *m = NLMSG_DATA(h);
+	struct inet t = {.state = m->idiag_state,
+			 .sent = m->idiag_wqueue,
+			 .queued = m->idiag_rqueue,
+			 .ino = m->idiag_inode};
+	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*m)))
+		return 0;
+	print_end(&t.local, m->id.idiag_src, m->id.idiag_sport, m->idiag_family == AF_INET6);
+	print_end(&t.peer, m->id.idiag_dst, m->id.idiag_dport, m->idiag_family == AF_INET6);
+	return !add_inet(ctx, &t);
+}
+
+// As sock_diag_dump. Connections that are over, but for the wait, hold nothing, and can be very many: whose
+// peer is one of them is judged as one whose peer is gone.
+static int dump_inets(struct inets *s, int diag, uint8_t family, uint8_t protocol)
+{
+	struct inet_diag_req_v2 r = {.sdiag_family = family,
+				     .sdiag_protocol = protocol,
+				     .idiag_states = ~(protocol == IPPROTO_TCP ? 1u << TIME_WAIT : 0)};
+	return diag < 0 ? -1 : sock_diag_dump(diag, &r, sizeof(r), add_told, s);
+}
 
 static bool read_inets(struct inets *s, pid_t pid, const char *file)
 {
 	char *text, *save = NULL;
 	if (proc_slurp(pid, file, &text, NULL))
 		return true; // no such protocol here
-	size_t room = s->n;
 	bool ok = true;
 	for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
 		struct inet t;
@@ -177,13 +185,7 @@ static bool read_inets(struct inets *s, pid_t pid, const char *file)
 			   &t.queued, &ino) != 8)
 			continue;
 		t.ino = ino;
-		if (s->n == room) {
-			struct inet *more = realloc(s->v, (room = room ? room * 2 : 64) * sizeof(t));
-			if (!(ok = more != NULL))
-				break;
-			s->v = more;
-		}
-		s->v[s->n++] = t;
+		ok = add_inet(s, &t);
 	}
 	free(text);
 	return ok;
@@ -246,14 +248,39 @@ static bool of_suspect(const struct queues *q, const struct inet *t)
 	return false;
 }
 
+// False: there is no memory.
+static bool all_inets(struct inets *s, pid_t pid)
+{
+	static const struct {
+		const char *file;
+		uint8_t family, protocol; // 0: there is no diagnosis of it
+	} kinds[] = {{"net/tcp", AF_INET, IPPROTO_TCP},
+		     {"net/tcp6", AF_INET6, IPPROTO_TCP},
+		     {"net/udp", AF_INET, IPPROTO_UDP},
+		     {"net/udp6", AF_INET6, IPPROTO_UDP},
+		     {"net/udplite", 0, 0},
+		     {"net/udplite6", 0, 0},
+		     {"net/raw", 0, 0},
+		     {"net/raw6", 0, 0},
+		     {"net/icmp", 0, 0},
+		     {"net/icmp6", 0, 0}};
+	int diag = sock_diag_open(pid);
+	bool ok = true;
+	for (size_t i = 0; ok && i < sizeof(kinds) / sizeof(*kinds); i++) {
+		size_t before = s->n;
+		int e = kinds[i].family ? dump_inets(s, diag, kinds[i].family, kinds[i].protocol) : -1;
+		if (e < 0)
+			s->n = before; // what was told until then is in the file, too
+		ok = e < 0 ? read_inets(s, pid, kinds[i].file) : !e;
+	}
+	sock_diag_close(diag);
+	return ok;
+}
+
 static bool inet_sockets(struct queues *q)
 {
-	static const char *const files[] = {"net/tcp",      "net/tcp6", "net/udp",  "net/udp6", "net/udplite",
-					    "net/udplite6", "net/raw",  "net/raw6", "net/icmp", "net/icmp6"};
 	struct inets s = {0};
-	bool ok = true;
-	for (size_t i = 0; ok && i < sizeof(files) / sizeof(*files); i++)
-		ok = read_inets(&s, q->l->pid, files[i]);
+	bool ok = all_inets(&s, q->l->pid);
 	if (!ok)
 		snprintf(q->why, sizeof(q->why), "out of memory");
 	for (size_t i = 0; ok && i < s.n; i++) {
@@ -262,7 +289,10 @@ static bool inet_sockets(struct queues *q)
 		unsigned most = t->queued > t->sent ? t->queued : t->sent;
 		if (most < LEAST || (most > BULK && of_suspect(q, t)) || t->state == LISTENS)
 			continue;
-		if (signals_late(q->l->deadline_ns) || from_itself(q, &s, t)) {
+		if (signals_late(q->l->deadline_ns)) {
+			snprintf(q->why, sizeof(q->why), "no time to look at every socket");
+			ok = false;
+		} else if (from_itself(q, &s, t)) {
 			snprintf(q->why, sizeof(q->why),
 				 "a socket at port %u holds bytes that the process may have sent to itself",
 				 t->local.port);

@@ -209,10 +209,15 @@ static void station(struct dead *d, const struct ctp_state *s, struct span_list 
 		d->slots[s->thread] = s->slot;
 }
 
-// In its wait; or taken out of it by a stop, ours or another's, with nothing.
-static bool brings_nothing(const struct proc_task *t)
+// How many events its wait brings: in it, or taken out of it by a stop, ours or another's, with nothing; or
+// held while it returns. -1: it is in no wait.
+static int64_t brings(const struct proc_task *t)
 {
-	return inspect_in_epoll(t) || (t->got_regs && t->result == -EINTR && inspect_epoll_call(t->nr));
+	if (inspect_in_epoll(t))
+		return 0;
+	if (!t->got_regs || !inspect_epoll_call(t->nr))
+		return -1;
+	return t->result == -EINTR ? 0 : t->result;
 }
 
 // In the hook that made the call: then the caller's registers lie in its entry. (proc_task.hooked is for
@@ -232,15 +237,16 @@ static bool in_one_frame(struct dead *d, const struct ctp_thread *c, uint64_t lo
 	return lo + bytes <= unwind_frame_end(d->unwind, &s, lo);
 }
 
-// The event buffer of a sleeping wait is the kernel's: on the sleeper's own stack,
-// where it is full of what was there before, as long as the call says; elsewhere
+// The event buffer of a wait, but for the events that it brings, is the kernel's: on the sleeper's own
+// stack, where it is full of what was there before, as long as the call says; elsewhere
 // as far as the kernel has ever filled it, should the call not be right. Where it
 // may say bytes (sizeof) in place of how many, so many bytes are believed.
 static void event_buffer(struct dead *d, const struct proc_task *t, struct span_list *out)
 {
 	struct span stack;
 	uint64_t lo = t->args[1], bytes = t->args[2] % EVENT_BYTES ? t->args[2] * EVENT_BYTES : t->args[2];
-	if (!brings_nothing(t) || t->slot < 0 || t->args[2] >= 1u << 24)
+	int64_t n = brings(t);
+	if (n < 0 || t->slot < 0 || t->args[2] >= 1u << 24 || (uint64_t)n > t->args[2])
 		return;
 	const struct ctp_thread *c = &d->l->threads[t->slot];
 	if (!own_stack(d->l, t, &stack) || lo < t->sp || lo + bytes > stack.hi || !in_hook(c, t) ||
@@ -248,7 +254,9 @@ static void event_buffer(struct dead *d, const struct proc_task *t, struct span_
 		uint64_t came = c->came_buf == lo ? c->came_bytes : 0;
 		bytes = came < bytes ? came : bytes;
 	}
-	span_add(out, lo, lo + bytes);
+	uint64_t live = (uint64_t)n * EVENT_BYTES;
+	if (live < bytes)
+		span_add(out, lo + live, lo + bytes);
 }
 
 static void tasks(struct dead *d, struct span_list *out)

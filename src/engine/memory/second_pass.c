@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the search for disguises needs to know of coroutines: where those begin that nothing reaches, and
-// where others do, whom the program can still find.
+// What the search for disguised pointers needs to know of coroutines: where the unreachable ones begin, and
+// where those begin that the program can still find, which show how it keeps its handles.
 #include "engine/memory/second_pass.h"
 
 #include <errno.h>

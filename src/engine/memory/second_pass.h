@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// second_pass.h - disguised pointers to those who are about to be PROVEN unreachable.
+// second_pass.h - disguised pointers to coroutines that are about to be PROVEN unreachable.
 #pragma once
 
 #include "engine/inspect/inspect.h"
 #include "search/disguise/disguised.h"
 
-// After graph_spread: is anybody about to be proven, because nothing leads to it?
+// After graph_spread: is a coroutine about to be proven, because nothing references it?
 bool second_pass_wanted(const struct inspection *l, struct search *s);
 // Looks for pointers in disguise; the graph has been spread anew then. False: that could not be done, and
 // d->why.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// libmicrohttpd without a thread of its own: the engine's loop runs it, so that what is counted does not
-// change meanwhile. Tables are counted for a scrape only, and where that takes long, again after a hundred
-// times as long at the earliest.
+// Tables are counted for a scrape only, and where that takes long, again after a hundred times as long at the
+// earliest.
 #include "engine/metrics/metrics.h"
 
 #include <arpa/inet.h>
@@ -18,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/beside.h"
+#include "engine/metrics/metrics_http.h"
 #include "engine/metrics/metrics_text.h"
 
 #define UNIX "unix:"
@@ -41,14 +42,13 @@ bool metrics_is_address(const char *where)
 
 #if CTP_HAVE_MICROHTTPD
 
-#include <microhttpd.h>
-
 struct metrics {
-	int fd; // -1: the daemon's by now
+	int fd; // -1: the server's by now
 	char url[300], path[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
-	struct MHD_Daemon *daemon;
+	const struct metrics_http_functions *functions;
+	struct metrics_http http;
 	struct metrics_times *times;
-	const struct metrics_now *now; // while the daemon runs
+	const struct metrics_now *now; // while the server runs
 	struct metrics_counts counts;
 	uint64_t counted_ns, count_took_ns; // when the tables were counted last
 	uint64_t switches;
@@ -114,6 +114,13 @@ static int bind_tcp(struct metrics *m, const char *where, char *why, size_t byte
 	return r;
 }
 
+// Before the program starts, which is then told in time if it is not there. It stays loaded.
+static int load(struct metrics *m, char *why, size_t bytes)
+{
+	m->functions = beside_load(METRICS_HTTP, "engine", "metrics_http_functions", why, bytes);
+	return m->functions ? 0 : -ENOENT;
+}
+
 int metrics_open(struct metrics **out, const char *where, const struct clock_pairs *clock, bool flight,
 		 char *why, size_t bytes)
 {
@@ -122,6 +129,7 @@ int metrics_open(struct metrics **out, const char *where, const struct clock_pai
 	if (m)
 		m->fd = -1;
 	int r = !m || (!flight && !(m->times = metrics_times_new(clock))) ? -ENOMEM : 0;
+	r = r ? r : load(m, why, bytes);
 	if (!r)
 		r = strncmp(where, UNIX, strlen(UNIX)) ? bind_tcp(m, where, why, bytes) :
 							 bind_unix(m, where + strlen(UNIX));
@@ -140,8 +148,8 @@ void metrics_close(struct metrics *m)
 {
 	if (!m)
 		return;
-	if (m->daemon)
-		MHD_stop_daemon(m->daemon);
+	if (m->http.daemon)
+		m->functions->stop(&m->http);
 	else if (m->fd >= 0)
 		close(m->fd);
 	if (*m->path)
@@ -187,55 +195,21 @@ static double cpu_seconds(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-static enum MHD_Result say(struct MHD_Connection *to, unsigned status, char *text, size_t bytes,
-			   enum MHD_ResponseMemoryMode mode, const char *type)
+static char *text(void *arg, bool open_metrics, size_t *bytes)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(bytes, text, mode);
-	if (!r)
-		return MHD_NO;
-	MHD_add_response_header(r, "Content-Type", type);
-	enum MHD_Result done = MHD_queue_response(to, status, r);
-	MHD_destroy_response(r);
-	return done;
-}
-
-static enum MHD_Result answer(void *arg, struct MHD_Connection *to, const char *url, const char *method,
-			      const char *version, const char *data, size_t *data_bytes, void **place)
-{
-	static char none[] = "ctp-run: GET /metrics\n";
-	static int begun;
 	struct metrics *m = arg;
-	size_t bytes;
-	if (!*place) { // the headers alone: the answer comes at the next call
-		*place = &begun;
-		return MHD_YES;
-	}
-	*data_bytes = 0;
-	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-		return say(to, MHD_HTTP_METHOD_NOT_ALLOWED, none, sizeof(none) - 1, MHD_RESPMEM_PERSISTENT,
-			   "text/plain");
-	if (strcmp(url, "/metrics"))
-		return say(to, MHD_HTTP_NOT_FOUND, none, sizeof(none) - 1, MHD_RESPMEM_PERSISTENT,
-			   "text/plain");
 	count_tables(m);
-	const char *accept = MHD_lookup_connection_value(to, MHD_HEADER_KIND, "Accept");
-	bool open_metrics = accept && strstr(accept, "application/openmetrics-text");
 	struct metrics_values v = {m->counts, m->now->sums, m->times, cpu_seconds(), m->last_switch_s};
-	char *text = metrics_text(&v, open_metrics, &bytes);
-	return text ? say(to, MHD_HTTP_OK, text, bytes, MHD_RESPMEM_MUST_FREE,
-			  open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8" :
-					 "text/plain; version=0.0.4; charset=utf-8") :
-		      MHD_NO;
+	return metrics_text(&v, open_metrics, bytes);
 }
 
 int metrics_serve(struct metrics *m)
 {
-	m->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, m, MHD_OPTION_LISTEN_SOCKET, m->fd,
-				     MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-				     IDLE_SECONDS, MHD_OPTION_END);
-	if (m->daemon)
+	m->http = (struct metrics_http){.text = text, .arg = m};
+	int r = m->functions->start(&m->http, m->fd, CONNECTIONS, IDLE_SECONDS);
+	if (!r)
 		m->fd = -1;
-	return m->daemon ? 0 : -EIO;
+	return r;
 }
 
 void metrics_turn(struct metrics *m, const struct metrics_now *now)
@@ -247,8 +221,8 @@ void metrics_turn(struct metrics *m, const struct metrics_now *now)
 		m->last_switch_s = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 	}
 	m->now = now;
-	if (m->daemon)
-		MHD_run(m->daemon);
+	if (m->http.daemon)
+		m->functions->turn(&m->http);
 	m->now = NULL;
 }
 

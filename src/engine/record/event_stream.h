@@ -22,5 +22,5 @@ struct event_packet {
 
 // Adds b's events to an empty *p. 0 or -ENOMEM.
 int event_packet_fill(struct event_packet *p, const struct writer_batch *b, struct event_rows *rows,
-		      struct event_classes *classes, const struct ctp_region *r);
+		      struct event_classes *classes, const struct ctp_region *region);
 void event_packet_deinit(struct event_packet *p);

@@ -125,6 +125,7 @@ static void put(struct run *u, uint32_t n)
 					 .use = u->k->uses[is->thread] + is->use,
 					 .tid = is->tid,
 					 .start = u->cursor,
+					 .slots = u->batch + at,
 					 .events = u->events,
 					 .lost = is->lost};
 		took = validate_records(u->batch + at, n - at < max ? n - at : max, &u->cursor, &b, &u->bad);

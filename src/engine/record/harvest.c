@@ -18,6 +18,7 @@
 
 #define ENOUGH 8192      // slots that make a packet worth it; of a small ring, a quarter
 #define OLD_NS 100000000 // after so long a little is enough, too
+#define PIECE 1024       // slots that are copied and then checked, while they are in the first cache
 
 struct harvest *harvest_new(const struct ctp_region *r, struct writer *w)
 {
@@ -63,13 +64,32 @@ static uint32_t thread_high(const struct ctp_region *r)
 }
 
 // The next n slots of the ring, as they are.
-static void copy(struct harvest *h, const struct harvest_thread *t, uint32_t slot, uint32_t n)
+static void copy(const struct harvest *h, const struct harvest_thread *t, uint32_t slot,
+		 struct ctp_record *to, uint32_t n)
 {
 	uint64_t capacity = h->region->ring_capacity, at = t->tail & (capacity - 1);
 	const struct ctp_record *ring = ctp_region_ring(h->region, slot);
 	uint64_t first = capacity - at < n ? capacity - at : n;
-	memcpy(h->batch, ring + at, first * sizeof(*ring));
-	memcpy(h->batch + first, ring, (n - first) * sizeof(*ring));
+	memcpy(to, ring + at, first * sizeof(*ring));
+	memcpy(to + first, ring, (n - first) * sizeof(*ring));
+}
+
+// Puts the next n slots into the batch, but for a record that is cut at their end. Returns how many.
+static uint32_t fill(struct harvest *h, uint32_t slot, uint32_t n, struct writer_batch *b)
+{
+	struct harvest_thread *t = &h->threads[slot];
+	uint32_t at = 0, piece;
+	bool last;
+	do {
+		struct ctp_record *to = h->batch + b->n;
+		last = n - at < PIECE + CTP_RECORD_SLOTS; // it holds whatever the one before has cut
+		piece = last ? n - at : PIECE;
+		copy(h, t, slot, to, piece);
+		piece = validate_records(to, piece, &t->cursor, b, &t->bad);
+		t->tail += piece;
+		at += piece;
+	} while (!last);
+	return at;
 }
 
 // Has what lies ready been written at all? What a region only claims is not to become memory.
@@ -88,14 +108,11 @@ static void take(struct harvest *h, uint32_t slot, uint64_t ready)
 	struct ctp_thread *thread = &h->region->threads[slot];
 	uint64_t lost = ctp_load64(&thread->lost) + t->bad;
 	while (ready || lost != t->lost_reported) {
-		struct writer_batch b = {.slot = slot, .use = t->use, .tid = t->tid, .events = h->events};
+		struct writer_batch b = {
+			.slot = slot, .use = t->use, .tid = t->tid, .slots = h->batch, .events = h->events};
 		t->cursor.native = thread->native & CTP_ID_MASK;
 		b.start = t->cursor;
-		uint32_t n = ready < h->batch_max ? (uint32_t)ready : h->batch_max;
-		copy(h, t, slot, n);
-		n = validate_records(h->batch, n, &t->cursor, &b, &t->bad);
-		t->tail += n;
-		ready -= n;
+		ready -= fill(h, slot, ready < h->batch_max ? (uint32_t)ready : h->batch_max, &b);
 		ctp_ring_taken(thread, t->tail);
 		if (h->ran)
 			ran_see(h->ran, &b);
@@ -196,6 +213,7 @@ static bool look(struct harvest *h, uint32_t slot, uint64_t now_ns, bool all)
 		}
 		take(h, slot, ready);
 		t->taken_ns = now_ns;
+		h->late |= ready >= h->region->ring_capacity / 8;
 	}
 	if (life == CTP_THREAD_DEAD)
 		release(h, slot);
@@ -213,6 +231,7 @@ bool harvest_turn(struct harvest *h, uint64_t now_ns, bool all)
 	bool wrote = false;
 	uint32_t n = thread_high(h->region), i = 0;
 	h->high = h->high < n ? n : h->high;
+	h->late = false;
 	for (; i < n && (all || !harvest_put_off(h->region)); i++)
 		wrote |= look(h, i, now_ns, all);
 	h->went_on = wrote && h->region->chunks;

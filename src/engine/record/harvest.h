@@ -29,6 +29,7 @@ struct harvest {
 	struct writer_process *to; // NULL: nothing is taken yet, and what threads leave behind is dropped
 	bool went_on;              // --flight: something was written since the last turn
 	bool pressed;              // there is something that must be taken
+	bool late;                 // a ring had an eighth of its slots full at the last turn
 	struct ctp_thread ended;   // counters of ended uses, this image
 	uint64_t switches_before, created_before, lost_before; // of earlier images
 	void (*seen)(void *arg, const struct writer_batch *b); // is shown each batch, too; NULL: nobody

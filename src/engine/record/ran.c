@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Switches do not all have a time that was read from a clock (ctp/late.h), and the kernel's clock is not the
-// program's: so near a switch the time does not tell, but the stack does. The stacks are looked up in the
-// table of states, of which an index is made anew when one is missing, and not often where that takes long.
+// Not every switch has a time that was read from a clock (ctp/late.h), and the kernel's clock differs from
+// the program's. So near a switch the stack pointer, not the time, says which coroutine ran. Stacks are
+// looked up in an index of the table of states; it is made anew when a stack is missing, but seldom if that
+// takes long.
 #include "engine/record/ran.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The recorder holds what is one for all processes of a run: the directory, the
-// writer, the manifest, the clock. A failure while the program runs is reported
-// once, and the program goes on.
+// The recorder holds what all processes of a run share: the directory, the writer,
+// the manifest, the clock. A failure while the program runs is reported once, and
+// the program continues.
 #include "engine/record/recorder.h"
 
 #include <errno.h>
@@ -123,14 +123,15 @@ void recorder_cover(struct recorder *r, const char *text)
 }
 
 bool recorder_tables(struct recorder *r, unsigned image, const char *sub, const struct harvest *h,
-		     uint64_t late_ns, bool ended)
+		     const struct open_stacks *open, uint64_t late_ns, bool ended)
 {
 	if (r->output.jsonl)
 		return true;
 	struct tables_copy copy = {.ticks = clock_ticks(&r->clock),
 				   .late_ns = late_ns,
 				   .meanwhile = ended ? r->meanwhile : NULL,
-				   .arg = r->meanwhile_arg};
+				   .arg = r->meanwhile_arg,
+				   .open_stacks = open};
 	int e;
 	do {
 		int dir = output_image(&r->output, image, sub);

@@ -16,6 +16,7 @@
 #include "engine/record/output.h"
 #include "engine/record/writer.h"
 #include "engine/target/clock.h"
+#include "engine/target/open_stacks.h"
 
 struct recorder {
 	// Set by the caller before recorder_open.
@@ -61,9 +62,9 @@ int recorder_add_image(struct recorder *r, const struct manifest_image *about);
 void recorder_cover(struct recorder *r, const char *text);
 // Writes the tables of the region that *h empties to ctp/image<image>[/sub], with one retry for each piece of
 // history that makes room. False if they are not on the disk. Not written in full by late_ns: they are
-// removed again. ended: its process has ended.
+// removed again. open: as in tables.h. ended: its process has ended.
 bool recorder_tables(struct recorder *r, unsigned image, const char *sub, const struct harvest *h,
-		     uint64_t late_ns, bool ended);
+		     const struct open_stacks *open, uint64_t late_ns, bool ended);
 // Writes the metadata and the manifest as they are now.
 void recorder_write_manifest(struct recorder *r);
 

@@ -41,22 +41,23 @@ static bool hold(struct slot *s, int parent, bool made)
 	return false;
 }
 
-static void set_name(struct slot *s, unsigned k)
+static void set_name(struct slot *s, uid_t owner, unsigned k)
 {
 	s->dir = -1;
-	snprintf(s->name, sizeof(s->name), ".ctp-new-%u-%u", (unsigned)geteuid(), k);
+	snprintf(s->name, sizeof(s->name), ".ctp-new-%u-%u", (unsigned)owner, k);
 }
 
 int slot_take(struct slot *s, int parent)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};
+	uid_t owner = geteuid();
 	for (unsigned i = 0; i < ROUNDS * SLOTS;
 	     i++) { // a slot is held for a moment only, but for old traces in it
 		if (i && i % SLOTS == 0) {
 			slot_sweep(parent);
 			nanosleep(&nap, NULL);
 		}
-		set_name(s, i % SLOTS);
+		set_name(s, owner, i % SLOTS);
 		if (!mkdirat(parent, s->name, 0700)) {
 			if (hold(s, parent, true))
 				return 0;
@@ -94,8 +95,9 @@ void slot_drop_empty(struct slot *s, int parent)
 void slot_sweep(int parent)
 {
 	struct slot s;
+	uid_t owner = geteuid();
 	for (unsigned k = 0; k < SLOTS; k++) {
-		set_name(&s, k);
+		set_name(&s, owner, k);
 		if (hold(&s, parent, false))
 			slot_drop(&s, parent);
 	}

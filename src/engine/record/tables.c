@@ -33,6 +33,7 @@ enum { BUFFER = 1 << 20 };
 struct dump {
 	unsigned char *buffer;
 	uint64_t ticks, late_ns, bytes;
+	const struct open_stacks *open_stacks;
 };
 
 // A file that grows by whole buffers: of a million rows, the copying is what takes time.
@@ -43,6 +44,7 @@ struct table {
 	unsigned char *buffer;
 	size_t used;
 	uint64_t *bytes; // written, of all tables
+	const struct open_stacks *open_stacks;
 };
 
 static void put_out(struct table *t)
@@ -82,7 +84,10 @@ static void leave_out(struct table *t, uint64_t n)
 
 static int table_begin(struct table *t, int dir, const struct ctp_table_shape *shape, struct dump *d)
 {
-	*t = (struct table){.buffer = d->buffer, .late_ns = d->late_ns, .bytes = &d->bytes};
+	*t = (struct table){.buffer = d->buffer,
+			    .late_ns = d->late_ns,
+			    .bytes = &d->bytes,
+			    .open_stacks = d->open_stacks};
 	t->fd = openat(dir, shape->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (t->fd < 0)
 		return -errno;
@@ -115,6 +120,20 @@ static void put(void *to, uint64_t index, const void *row)
 	t->h.count++;
 }
 
+static void put_station(void *to, uint64_t index, const void *row)
+{
+	const struct table *t = to;
+	const struct open_stack *open = open_stacks_of(t->open_stacks, row);
+	struct ctp_state s;
+	if (!open) {
+		put(to, index, row);
+		return;
+	}
+	memcpy(&s, row, sizeof(s));
+	s.lo = open->lo;
+	put(to, index, &s);
+}
+
 static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r,
 		     const struct ctp_thread *ended, struct dump *d)
 {
@@ -122,7 +141,7 @@ static int dump_rows(int dir, enum ctp_table table, const struct ctp_region *r,
 	int e = table_begin(&t, dir, &ctp_table_shapes[table], d);
 	if (e < 0)
 		return e;
-	ctp_table_rows(r, table, put, &t);
+	ctp_table_rows(r, table, table == CTP_TABLE_STATIONS && d->open_stacks ? put_station : put, &t);
 	if (table == CTP_TABLE_THREADS)
 		put(&t, UINT32_MAX, ended);
 	return table_end(&t);
@@ -175,7 +194,10 @@ static int dump_one(int dir, unsigned i, const struct ctp_region *r, const struc
 int tables_dump(int dir, const struct ctp_region *r, pid_t pid, const struct ctp_thread *ended,
 		struct tables_copy *copy)
 {
-	struct dump d = {.buffer = malloc(BUFFER), .ticks = copy->ticks, .late_ns = copy->late_ns};
+	struct dump d = {.buffer = malloc(BUFFER),
+			 .ticks = copy->ticks,
+			 .late_ns = copy->late_ns,
+			 .open_stacks = copy->open_stacks};
 	if (!d.buffer)
 		return -ENOMEM;
 	thread_names_note_all(r, pid);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "ctp/region.h"
+#include "engine/target/open_stacks.h"
 
 struct tables_copy {
 	uint64_t ticks;   // its time
@@ -13,7 +14,9 @@ struct tables_copy {
 	void (*meanwhile)(
 		void *arg); // called between two tables, as a disk may be slow; NULL: nothing else waits
 	void *arg;
-	uint64_t bytes; // out: how many were written
+	const struct open_stacks
+		*open_stacks; // lower ends of stacks that libctp.so does not know; NULL: none
+	uint64_t bytes;       // out: how many were written
 };
 
 // dir: descriptor of the directory to write into. pid: whose region it is. ended: counters of uses of

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "base/pages.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 
@@ -43,7 +44,7 @@ struct v1 *v1_new(const struct ctp_region *r, struct writer *w)
 		return NULL;
 	v->region = r;
 	v->writer = w;
-	v->seen = calloc(r->stations_max / 8 + 1, 1);
+	v->seen = pages_take(r->stations_max / 8 + 1);
 	if (!v->seen) {
 		free(v);
 		return NULL;
@@ -56,7 +57,7 @@ void v1_free(struct v1 *v)
 	if (!v)
 		return;
 	free(v->stations);
-	free(v->seen);
+	pages_give(v->seen, v->region->stations_max / 8 + 1);
 	free(v);
 }
 

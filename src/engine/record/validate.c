@@ -6,19 +6,23 @@
 
 #include <string.h>
 
-// Nearly all records are switches in one slot: how many of n slots are, from r on. Their times
-// are made not to fall.
+// A time that falls becomes the one before it.
+static inline void settle(struct ctp_record *r, uint64_t *time)
+{
+	uint64_t on = ((r->w0 >> 8) - *time) & CTP_TIME_MASK;
+	if (on >> (CTP_TIME_BITS - 1))
+		r->w0 = (r->w0 & 0xff) | *time << 8;
+	else
+		*time += on;
+}
+
+// Nearly all records are switches in one slot: how many of n slots are, from r on.
 static uint32_t shorts(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
 {
 	uint64_t time = c->time;
 	uint32_t i = 0;
-	for (; i < n && ctp_kind_is_short(ctp_record_kind(r + i)); i++) {
-		uint64_t on = ((r[i].w0 >> 8) - time) & CTP_TIME_MASK;
-		if (on >> (CTP_TIME_BITS - 1))
-			r[i].w0 = (r[i].w0 & 0xff) | time << 8;
-		else
-			time += on;
-	}
+	for (; i < n && ctp_kind_is_short(ctp_record_kind(r + i)); i++)
+		settle(r + i, &time);
 	c->time = time;
 	if (i)
 		ctp_cursor_pass(c, r + i - 1);
@@ -35,24 +39,29 @@ static uint32_t one_long(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
 	return 2;
 }
 
-// An event of the program's own at r, of n slots that are there: its slots. 0: it is none, or cut.
-static uint32_t one_event(struct ctp_cursor *c, struct ctp_record *r, uint32_t n)
+// Events of the program's own, as many as follow one another from r on, of n slots that are there: their
+// slots. 0: there is none, or it is cut.
+static uint32_t events(struct ctp_cursor *c, struct ctp_record *r, uint32_t n, uint32_t *records)
 {
-	uint32_t takes = ctp_kind_is_event(ctp_record_kind(r)) ? ctp_record_slots(r, n) : 0;
-	if (!takes || takes > CTP_EVENT_SLOTS)
-		return 0;
-	ctp_cursor_pass(c, r);
-	r->w0 = (r->w0 & 0xff) | c->time << 8;
-	return takes;
+	uint64_t time = c->time;
+	uint32_t i = 0, slots;
+	for (*records = 0; i < n && ctp_kind_is_event(ctp_record_kind(r + i)); i += slots, ++*records) {
+		slots = ctp_record_marked_slots(r + i, n - i);
+		if (!slots || slots > CTP_EVENT_SLOTS)
+			break;
+		settle(r + i, &time);
+	}
+	c->time = time;
+	return i;
 }
 
-static void keep_event(struct writer_batch *b, const struct ctp_record *r, uint32_t slots)
+static void keep_events(struct writer_batch *b, const struct ctp_record *r, uint32_t slots, uint32_t records)
 {
 	if (!b->events)
 		return;
 	memcpy(b->events + b->n_events, r, slots * sizeof(*r));
 	b->n_events += slots;
-	b->event_records++;
+	b->event_records += records;
 }
 
 // Does the record at r go on behind the n slots that are there?
@@ -67,23 +76,24 @@ static bool is_cut(const struct ctp_record *r, uint32_t n)
 uint32_t validate_records(struct ctp_record *slots, uint32_t n, struct ctp_cursor *c, struct writer_batch *b,
 			  uint64_t *bad)
 {
-	uint32_t i = 0, takes;
-	b->slots = slots;
+	struct ctp_record *kept = slots;
+	uint32_t i = 0, takes, records;
 	for (; i < n; i += takes) {
 		struct ctp_record *r = &slots[i];
-		if ((takes = one_event(c, r, n - i))) {
-			keep_event(b, r, takes);
+		if ((takes = events(c, r, n - i, &records))) {
+			keep_events(b, r, takes, records);
 			continue;
 		}
-		uint32_t records = takes = shorts(c, r, n - i);
+		records = takes = shorts(c, r, n - i);
 		if (!takes) {
 			takes = one_long(c, r, n - i);
 			records = takes != 0;
 		}
 		if (!takes && i && is_cut(r, n - i))
 			break;
-		if (b->n != i && takes)
-			memmove(slots + b->n, r, takes * sizeof(*r));
+		if (kept != r && takes)
+			memmove(kept, r, takes * sizeof(*r));
+		kept += takes;
 		b->n += takes;
 		b->records += records;
 		*bad += !takes;

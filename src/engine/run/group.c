@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// A signal says who sent it, and not to whom: kill(-PGID) looks like kill(PID). So a process of ours stands
-// in the group that nobody has a reason to send anything to. It blocks all signals and sleeps; one that is
-// pending there went to the group, or to all of a control group, one by one. (The kernel begins with the
-// youngest of a group: what has come here has come there before.) It shares our memory and descriptors, and
-// ends with us.
+// A signal names its sender, but not whether it was sent to a process or to its group: kill(-PGID) looks like
+// kill(PID). So a process of ours is a member of the group, to which nobody has a reason to send anything
+// alone. It blocks all signals and sleeps; a signal that is pending there was sent to the group, or to each
+// process of a control group. (The kernel begins with the youngest member of a group: a signal that has
+// reached ctp-run has reached this process before.) It shares our memory and ends with us, but a moment
+// later: so it has no descriptors, or locks of ours would be held until then.
 #include "engine/run/group.h"
 
 #include <inttypes.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,12 +25,18 @@ enum { WAIT_MS = 4, FORGET_MS = 1000, STACK = 16 << 10, TRIES = 8 };
 
 static _Alignas(64) unsigned char stacks[2][STACK]; // one that begins has another than the one that ends
 
-// Nothing here may write to what is ours.
-static int stand(void *parent)
+static pid_t parent;
+static bool can_close; // Linux 5.9
+
+// Nothing here may write to what is ours: no call may fail, which would set errno.
+static int stand(void *unused)
 {
+	(void)unused;
+	if (can_close)
+		syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE);
 	prctl(PR_SET_NAME, "ctp-run-group");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (getppid() == (pid_t)(intptr_t)parent)
+	while (getppid() == parent)
 		pause();
 	syscall(SYS_exit, 0);
 	return 0;
@@ -40,8 +48,9 @@ void group_begin(struct group *g)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	g->stack = !g->stack;
-	pid_t pid = clone(stand, stacks[g->stack] + STACK, CLONE_VM | CLONE_FS | CLONE_FILES,
-			  (void *)(intptr_t)getpid());
+	parent = getpid();
+	can_close = !syscall(SYS_close_range, ~0U, ~0U, 0);
+	pid_t pid = clone(stand, stacks[g->stack] + STACK, CLONE_VM | CLONE_FS | CLONE_FILES, NULL);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	g->pid = pid > 0 ? pid : 0;
 }

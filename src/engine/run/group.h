@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// group.h - was a signal sent to our whole process group? Then the program, which is in it, has had it as
-// well.
+// group.h - was a signal sent to our whole process group? Then the program, which is in it, got it as well,
+// and it must not be passed on.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct group {
-	int pid;            // of the process that tells; 0: there is none
+	int pid;            // of the process in the group that reports signals; 0: there is none
 	int stack;          // which of two it has
 	uint64_t heard;     // signals, bit sig - 1: the group got them, and nobody has asked yet
-	uint64_t forget_ns; // when what it has heard is let go; 0: never
+	uint64_t forget_ns; // when `heard` is cleared; 0: never
 };
 
 void group_begin(struct group *g); // *g is zeroed at first

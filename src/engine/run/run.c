@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // One thread and one loop: a turn, then a sleep on the regions' futexes. The sleep is short
-// while the program is busy, since a ring must not fill up. It grows to 20 ms, and further if
-// nothing has happened for seconds: then a ring that is half full, a request or a signal
-// (whose handler changes the word) ends it. Signals are passed on to the first process, and
-// after its end to all that are left.
+// while the program is busy, since a ring must not fill up, and there is none while one fills
+// quickly. It grows to 20 ms, and further if nothing has happened for seconds: then a ring that
+// is half full, a request or a signal (whose handler changes the word) ends it. Signals are
+// passed on to the first process, and after its end to all that are left.
 #include "engine/run/run.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@
 #define CONT_AFTER_NS 50000000ULL
 #define STOP_WITHIN_NS 1000000000ULL // of the terminal's signal: a handler may do something first
 
-// The words to sleep on, with their values from before the last look.
+// The words to sleep on, with the values that they had before the rings were read.
 struct wakes {
 	uint32_t n;
 	unsigned regions; // session.regions at that time
@@ -59,7 +59,7 @@ struct loop {
 	uint64_t sleep_ns;
 	uint64_t turns;
 	uint64_t busy_ns;          // when the program last did something
-	uint64_t forget_ns;        // when the region's pages are next let go
+	uint64_t forget_ns;        // when the region's pages are next given back
 	uint64_t children_ns;      // when children are next looked at, whatever happens
 	uint64_t term_at, kill_at; // of --timeout; 0: none
 	struct run_end end;
@@ -111,7 +111,9 @@ static bool sleep_on_all(struct wakes *w, uint64_t ns)
 static void sleep_a_while(struct loop *l)
 {
 	struct wakes *w = &l->wakes;
-	if (signals_pending() || w->regions != l->s->regions) // a new region's word is not among those yet
+	if (signals_pending() || l->s->late)
+		return;
+	if (w->regions != l->s->regions) // a new region's word is not among those yet
 		return;
 	say_waiting(l->s, 1);
 	if (w->n > 1 && !w->more && !l->no_waitv)
@@ -258,7 +260,7 @@ static void check_child(struct loop *l)
 		l->end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 		turn_ended(l->s, l->end.signal ? "signal" : "exit",
 			   l->end.signal ? l->end.signal : l->end.status);
-		l->children_ns = 0; // whom it hid
+		l->children_ns = 0; // regs_reap stopped at it: others may have died behind it
 		return;
 	}
 	if (pid < 0 && errno == ECHILD) { // somebody took its status away
@@ -317,14 +319,30 @@ static void ask_for_short_slices(void)
 	syscall(SYS_sched_setattr, 0, &a, 0);
 }
 
+// What precedes the first turn. timeout_s: 0 = none.
+static void begin(struct loop *l, double timeout_s)
+{
+	ask_for_short_slices();
+	if (timeout_s > 0)
+		l->term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
+	signals_wake(&l->s->first.region.ext->wake);
+	waiters_begin(l->s);
+}
+
+// A turn of an engine that is not the program's parent. Returns whether the program is gone.
+static bool turn_beside(struct loop *l)
+{
+	note_wakes(l);
+	turn(l);
+	waiters_serve(l->s);
+	regs_reap(0);
+	return pidfd_gone(first_pid(l), session_first(l->s)->pidfd);
+}
+
 struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 {
 	struct loop l = {.s = s, .sock = sock, .sleep_ns = SLEEP_LEAST_NS};
-	ask_for_short_slices();
-	if (timeout_s > 0)
-		l.term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
-	signals_wake(&s->first.region.ext->wake);
-	waiters_begin(s);
+	begin(&l, timeout_s);
 	group_begin(&l.group);
 	while (session_lives(s)) {
 		note_wakes(&l);
@@ -349,19 +367,9 @@ struct run_end run_child(struct session *s, struct sock *sock, double timeout_s)
 void run_served(struct session *s)
 {
 	struct loop l = {.s = s, .sleep_ns = SLEEP_LEAST_NS};
-	ask_for_short_slices();
-	signals_wake(&s->first.region.ext->wake);
-	waiters_begin(s);
-	for (;;) {
-		note_wakes(&l);
-		turn(&l);
-		waiters_serve(s);
-		regs_reap(0);
-		if (pidfd_gone(first_pid(&l), session_first(s)->pidfd) ||
-		    signals_take(SIGTERM, first_pid(&l)).sent)
-			break;
+	begin(&l, 0);
+	while (!turn_beside(&l) && !signals_take(SIGTERM, first_pid(&l)).sent)
 		sleep_a_while(&l);
-	}
 	signals_wake(NULL);
 	turn_ended(s, "unknown", 0);
 	finish_write(s);
@@ -384,22 +392,10 @@ static bool told_to_end(struct loop *l)
 bool run_attached(struct session *s, double timeout_s)
 {
 	struct loop l = {.s = s, .sleep_ns = SLEEP_LEAST_NS};
-	bool ended = false;
-	if (timeout_s > 0)
-		l.term_at = clock_mono_ns() + (uint64_t)(timeout_s * 1e9) + 1;
-	ask_for_short_slices();
-	signals_wake(&s->first.region.ext->wake);
-	waiters_begin(s);
-	for (;;) {
-		note_wakes(&l);
-		turn(&l);
-		waiters_serve(s);
-		regs_reap(0);
-		ended = pidfd_gone(first_pid(&l), session_first(s)->pidfd);
-		if (ended || told_to_end(&l) || control_detach(s))
-			break;
+	bool ended;
+	begin(&l, timeout_s);
+	while (!(ended = turn_beside(&l)) && !told_to_end(&l) && !control_detach(s))
 		sleep_a_while(&l);
-	}
 	signals_wake(NULL);
 	if (ended)
 		turn_ended(s, "unknown", 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The word `ask` is the program's to write, so a pid in it is a claim. It counts
-// if the kernel bears it out, never for what the region says:
+// The program can write the word `ask`, so a pid in it is only a claim. It counts
+// if the kernel confirms it, whatever the region says:
 //
 // - The process is held by a pidfd first, and still lives when all has been read:
 //   so what was read in between is its own, and its number was not given to another.
@@ -19,7 +19,7 @@
 //   takes to open the region. It is traced and waited for, but no signal goes to it.
 //
 // The limit: a program of the same user that maps the region and libctp.so on purpose can
-// pass for LIKELY. It is then looked at as it could be by whoever made it do so; no more.
+// pass for LIKELY. It is then inspected, which that user may do anyway; no more.
 #include "engine/session/descent.h"
 
 #include <errno.h>

@@ -46,9 +46,11 @@ static unsigned inspections_wanted(const struct suspect *s)
 	return s->decided == DECIDED_PROVEN ? 1 : s->unsearched ? STEADY_UNSEARCHED : STEADY;
 }
 
+// Where a program wakes by itself, it may resume in time whoever waits for what is open: whoever is held
+// until then looks the same. The report says what stands at its end.
 static bool steady(const struct suspect *s)
 {
-	return s->stood >= inspections_wanted(s);
+	return s->stood >= inspections_wanted(s) && (s->decided == DECIDED_PROVEN || !s->swept);
 }
 
 static void count(void *arg, const struct suspect *s)

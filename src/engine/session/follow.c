@@ -158,7 +158,9 @@ static void begin_spare(struct session *s, pid_t pid, const struct spare *taken)
 	if (begin(s, p, pid) < 0)
 		return;
 	p->first_id = taken->used; // it may have made coroutines since
-	note_image(p, parent_of(s, p));
+	struct process *parent = parent_of(s, p);
+	note_image(p, parent);
+	p->control = parent ? witness_control(parent->witness) : 0;
 	report_begun(p);
 }
 

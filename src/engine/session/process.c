@@ -2,13 +2,14 @@
 //
 // A process gets another region whenever it calls exec. An image of the first process is in
 // the manifest from its start; an image of a child only once there is something to report: a
-// coroutine, or a stack of one. A child that never had any (a shell's) leaves nothing in the
+// coroutine, with a stack or without. A child that never had any (a shell's) leaves nothing in the
 // trace. An error while the program runs is reported once, and the program goes on.
 #include "engine/session/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@
 #define INSPECT_NS 100000000ULL  // to inspect, whatever the tables take
 #define TABLES_NS 100000000ULL   // to write them, whatever the look took
 #define CRASH_NS 5000000ULL      // for all that is asked of a process that dies by a signal: it waits for it
+#define PART_NS (CRASH_NS / 2)   // a part of an inspection has as much at least
 
 // The lines go to the image's directory.
 static void store_files(struct process *p)
@@ -54,6 +56,7 @@ static void close_witness(struct process *p)
 	p->sets = NULL;
 	slices_free(p->slices);
 	p->slices = NULL;
+	open_stacks_deinit(&p->open_stacks);
 	image_files_close(&p->files);
 }
 
@@ -69,6 +72,8 @@ static int open_witness(struct process *p)
 	FILE *const *out = p->files.of;
 	p->witness = witness_new(p->region, p->pid, out[IMAGE_WITNESS], out[IMAGE_DESCRIPTORS],
 				 &r->witness_clock, p->options->prove);
+	if (p->witness)
+		witness_inherit(p->witness, p->control);
 	findings_init(&p->findings, p->region, p->pid, p->witness);
 	p->slices = slices_new(p->region, p->pid, out[IMAGE_SLICES], &r->witness_clock);
 	p->sets = out[IMAGE_SETS] ? sets_new(p->region, p->pid, out[IMAGE_SETS]) : NULL;
@@ -183,14 +188,15 @@ int process_started(struct process *p)
 // True if the tables are on the disk. Those that are not there by late_ns shall not be.
 static bool dump(struct process *p, const char *sub, uint64_t late_ns)
 {
-	return p->listed < 0 ||
-	       recorder_tables(p->recorder, p->about.index, sub, p->harvest, late_ns, p->ended);
+	return p->listed < 0 || recorder_tables(p->recorder, p->about.index, sub, p->harvest, &p->open_stacks,
+						late_ns, p->ended);
 }
 
 // Has anything happened that the trace must tell?
 static void check_for_activity(struct process *p)
 {
-	if (p->listed >= 0 || (!p->harvest->pressed && ctp_load64(&p->region->ext->next_id) == p->first_id))
+	if (p->listed >= 0 || (!p->harvest->pressed && !ctp_load32(&p->region->ext->born) &&
+			       ctp_load64(&p->region->ext->next_id) == p->first_id))
 		return;
 	int r = list(p);
 	recorder_note_error(p->recorder, r < 0 ? r : open_witness(p));
@@ -224,6 +230,8 @@ int process_next(struct process *p, struct shm *fresh)
 	process_empty(p);
 	if (p->slices)
 		slices_final(p->slices);
+	if (p->stackless)
+		stackless_watch_ended(p->stackless, p->final_done);
 	if (p->witness)
 		witness_ended(p->witness);
 	p->found += findings_standing(&p->findings);
@@ -232,6 +240,7 @@ int process_next(struct process *p, struct shm *fresh)
 	dump(p, NULL, UINT64_MAX);
 	keep_about(p);
 	close_witness(p);
+	p->control = 0;
 	count_forks(p->region, &p->forks, &p->forked);
 	if (p->own.fd >= 0) {
 		shm_unmap(&p->own);
@@ -328,13 +337,22 @@ static uint64_t tables_until(uint64_t end_ns)
 	return end_ns > least ? end_ns : least;
 }
 
+// When the first n-th part of the time for an inspection is over.
+static uint64_t part_until(uint64_t now, uint64_t until, unsigned n)
+{
+	uint64_t part = (until - now) / n;
+	return now + (part > PART_NS ? part : PART_NS);
+}
+
 static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64_t until)
 {
 	if (p->slices)
 		slices_final(p->slices);
 	held_write(p->files.of[IMAGE_SLICES], p->region, p->pid);
-	highwater_write(p->files.of[IMAGE_HIGHWATER], p->region, p->pid, now + (until - now) / 8);
-	look_at_scripts(p, now, true, now + (until - now) / 8);
+	open_stacks_find(&p->open_stacks, p->region, p->pid, part_until(now, until, 8));
+	highwater_write(p->files.of[IMAGE_HIGHWATER], p->region, p->pid, &p->open_stacks,
+			part_until(now, until, 4));
+	look_at_scripts(p, now, true, part_until(now, until, 8));
 	if (p->sets)
 		sets_final(p->sets, until); // first: the witness may stop threads
 	if (p->stackless)
@@ -386,7 +404,9 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 	if (!wp && (p->harvest->flight || p->region->chunks))
 		return p->harvest->flight ? -ENOMEM : 0; // nothing has happened in it yet
 	int dir = output_image(to, p->about.index, NULL);
-	struct tables_copy copy = {.ticks = clock_ticks(&p->recorder->clock), .late_ns = UINT64_MAX};
+	struct tables_copy copy = {.ticks = clock_ticks(&p->recorder->clock),
+				   .late_ns = UINT64_MAX,
+				   .open_stacks = &p->open_stacks};
 	int r = dir < 0 ? dir : tables_dump(dir, p->region, p->pid, &p->harvest->ended, &copy);
 	if (dir >= 0)
 		close(dir);
@@ -401,8 +421,18 @@ static bool just_inspected(const struct process *p)
 	       (!strcmp(im->snapshot_reason, "timeout") || clock_mono_ns() - im->snapshot_ns < 2000000000);
 }
 
+// It was looked at while it ended; or as it was asked to end, and that signal ended it without a line of its
+// own code, while its threads may still have made a call.
+static bool ended_as_seen(const struct process *p)
+{
+	const struct manifest *m = &p->recorder->manifest;
+	return p->final_done || (just_inspected(p) && m->ended_how && !strcmp(m->ended_how, "signal") &&
+				 m->ended_code == SIGTERM && !ctp_load64(&p->region->ext->signal_taken));
+}
+
 void process_final(struct process *p)
 {
+	check_for_activity(p); // the rest can wait: the process does, for ctp-run
 	if (ctp_load64(&p->region->ext->next_id) == p->first_id &&
 	    !stackless_watch_any(p->stackless)) { // no coroutine: why none was seen is all there is to learn
 		module_scan_find(&p->recorder->modules, p->pid, p->region);
@@ -411,12 +441,13 @@ void process_final(struct process *p)
 	uint64_t now = clock_mono_ns();
 	bool crashed = ctp_load32(&p->region->ext->crash.ready) == 1;
 	uint64_t until = crashed ? now + CRASH_NS : inspect_until(p, now, now + PROCESS_SNAPSHOT_NS);
-	check_for_activity(p); // the rest can wait: the process does, for ctp-run
 	harvest_turn(p->harvest, now, false);
 	if (!just_inspected(p)) {
 		inspect(p, crashed ? "crash" : "exit", now, until);
 		return;
 	}
+	if (p->stackless)
+		stackless_watch_again(p->stackless, until - (until - now) / 5);
 	if (p->witness)
 		witness_final(p->witness, true, until);
 }
@@ -458,6 +489,8 @@ void process_ended(struct process *p)
 	process_empty(p);
 	if (p->slices)
 		slices_final(p->slices);
+	if (p->stackless)
+		stackless_watch_ended(p->stackless, ended_as_seen(p));
 	if (p->witness)
 		witness_ended(p->witness);
 	p->found += findings_standing(&p->findings);

@@ -17,6 +17,7 @@
 #include "engine/sets/sets.h"
 #include "engine/slices/slices.h"
 #include "engine/stackless/stackless_watch.h"
+#include "engine/target/open_stacks.h"
 #include "engine/uprobes/uprobes.h"
 #include "engine/coverage/module_scan.h"
 #include "engine/witness/witness.h"
@@ -38,11 +39,13 @@ struct process {
 	uint64_t first_id;               // ids given out before this image
 	struct harvest *harvest;
 	struct witness *witness;
+	uint64_t control;         // witness_control() of the image that forked this one; 0
 	struct findings findings; // of the present image
 	unsigned found;           // findings of images that have ended
 	struct sets *sets;
 	struct scripts *scripts; // NULL: none are written down
 	struct slices *slices;
+	struct open_stacks open_stacks; // of the present image, as of its last inspection
 	struct stackless_watch *stackless;
 	bool had_stackless; // C++20 coroutines were found; of one that has ended
 	struct image_files files;

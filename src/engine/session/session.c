@@ -212,12 +212,6 @@ int session_open(struct session *s, const char *output, pid_t pid, char **comman
 	return r;
 }
 
-// One whose rings are not read has no switches to find its events' coroutines by.
-static bool is_harvested(const struct process *p)
-{
-	return p->harvest;
-}
-
 static void begin_uprobes(struct session *s)
 {
 	const char *why_not = s->recorder.output.jsonl ? "JSON lines hold switches alone" :
@@ -227,7 +221,7 @@ static void begin_uprobes(struct session *s)
 	for (size_t i = 0; i < s->n_processes; i++) {
 		struct process *p = s->processes[i];
 		p->uprobes = s->uprobes;
-		if (s->uprobes && is_harvested(p) && !p->harvest->ran)
+		if (s->uprobes && p->harvest && !p->harvest->ran)
 			p->harvest->ran = ran_new(&p->region);
 	}
 }
@@ -244,13 +238,13 @@ void session_uprobes(struct session *s, const char *path)
 void session_uprobes_again(struct session *s)
 {
 	for (size_t i = 0; s->uprobes && i < s->n_processes; i++)
-		if (is_harvested(s->processes[i]))
+		if (s->processes[i]->harvest)
 			process_empty(s->processes[i]);
 	s->uprobes_lost += uprobes_lost(s->uprobes);
 	uprobes_free(s->uprobes);
 	begin_uprobes(s);
 	for (size_t i = 0; i < s->n_processes; i++)
-		if (!s->processes[i]->ended && is_harvested(s->processes[i]))
+		if (!s->processes[i]->ended && s->processes[i]->harvest)
 			uprobes_process(s->uprobes, s->processes[i]->pid);
 }
 

@@ -72,6 +72,7 @@ struct session {
 	uint64_t uprobes_lost;           // of lists before the present one
 	struct control *control;         // ctp-ctl's socket; NULL: it could not be made
 	bool incomplete;                 // tables of one that has ended could not be written
+	bool late;                       // at the last turn, of any process (harvest.h)
 };
 
 // Makes the region (or, serving, takes fd). 0 or -errno; -EEXIST as shm_init.

@@ -65,11 +65,13 @@ bool turn_take(struct session *s)
 		s->clock_step_ns = s->clock_step_ns < 1000000000 ? s->clock_step_ns * 2 : s->clock_step_ns;
 	}
 	bool busy = turn_uprobes(s, now);
+	s->late = false;
 	for (size_t i = 0; i < s->n_processes; i++) {
 		struct process *p = s->processes[i];
 		if (p->ended || (i && process_gone(p)))
 			continue;
 		busy |= process_turn(p, now, session_may_idle(s));
+		s->late |= p->harvest->late;
 		waiters_serve(s);
 	}
 	busy |= v1_turn(s->v1, &s->recorder.clock);
@@ -80,6 +82,17 @@ bool turn_take(struct session *s)
 	snapshots_poll(s);
 	turn_metrics(s);
 	return busy;
+}
+
+void turn_empty(struct session *s)
+{
+	for (size_t i = 0; i < s->n_processes; i++) {
+		struct process *p = s->processes[i];
+		if (p->ended)
+			continue;
+		ctp_store64(&p->region->ext->heartbeat, p->region->ext->heartbeat + 1);
+		harvest_turn(p->harvest, clock_mono_ns(), false);
+	}
 }
 
 void turn_snapshot(struct session *s, const char *reason)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Gathers coroutines that are suspended without a known wait, with the registers that they saved and the
-// words of their innermost frames, and asks cycle_hubs.h for circles. A circle counts if all of them are
-// still suspended there when it has been found.
+// words of their innermost frames, and asks cycle_hubs.h for circles, and hub_holders.h for locks that nobody
+// gives back. One counts if all of them are still suspended there when it has been found.
 #include "engine/sets/set_circles.h"
 
 #include <jansson.h>
@@ -12,12 +12,14 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/memory/cycle_hubs.h"
+#include "engine/memory/hub_holders.h"
+#include "engine/sets/set_places.h"
 #include "engine/sets/set_line.h"
 #include "engine/sets/set_parked.h"
 #include "engine/target/names.h"
 #include "search/heap/malloc_heap.h"
 
-enum { CIRCLES_MOST = 64, HANDLE_WORDS = 8 };
+enum { CIRCLES_MOST = 64, HOLDERS_MOST = 64, HANDLE_WORDS = 8 };
 
 struct gathered {
 	const struct ctp_region *r;
@@ -25,23 +27,24 @@ struct gathered {
 	const struct proc_maps *maps;
 	pid_t pid;
 	uint64_t deadline_ns;
-	struct cycle_hubs_member *v;
+	struct hubs_member *v;
 	struct ctp_state *states;
 	size_t n;
+	struct set_places places;
 };
 
 // ------------------------------------------------------------- who is parked
 
 static void add_member(struct gathered *g, const struct ctp_state *c)
 {
-	struct cycle_hubs_member *m = &g->v[g->n];
-	uint64_t sp = c->regs[CTP_REG_SP], room = (CYCLE_HUBS_WORDS - CTP_REGS) * sizeof(uint64_t);
-	*m = (struct cycle_hubs_member){.id = c->id,
-					.slot = c->slot,
-					.stack = {c->lo, c->hi},
-					.sp = sp,
-					.pc = c->regs[CTP_REG_PC],
-					.n = CTP_REGS};
+	struct hubs_member *m = &g->v[g->n];
+	uint64_t sp = c->regs[CTP_REG_SP], room = (HUBS_WORDS - CTP_REGS) * sizeof(uint64_t);
+	*m = (struct hubs_member){.id = c->id,
+				  .slot = c->slot,
+				  .stack = {c->lo, c->hi},
+				  .sp = sp,
+				  .pc = c->regs[CTP_REG_PC],
+				  .n = CTP_REGS};
 	memcpy(m->words, c->regs, sizeof(c->regs));
 	size_t bytes = c->hi - sp < room ? c->hi - sp : room;
 	m->n += (unsigned)(proc_peek(g->pid, sp, m->words + CTP_REGS, bytes, false) / sizeof(uint64_t));
@@ -59,7 +62,7 @@ static bool gather(struct gathered *g)
 			continue;
 		if (g->n == room) {
 			room = room ? 2 * room : 64;
-			struct cycle_hubs_member *v = realloc(g->v, room * sizeof(*v));
+			struct hubs_member *v = realloc(g->v, room * sizeof(*v));
 			g->v = v ? v : g->v;
 			struct ctp_state *s = v ? realloc(g->states, room * sizeof(*s)) : NULL;
 			g->states = s ? s : g->states;
@@ -70,7 +73,7 @@ static bool gather(struct gathered *g)
 		if (signals_late(g->deadline_ns))
 			return false;
 	}
-	return g->n > 1;
+	return g->n > 0;
 }
 
 // ------------------------------------------------------------- what is asked of memory
@@ -94,7 +97,7 @@ static bool late(void *ctx)
 }
 
 // A block of the heap must hold the context, or a word that leads to it or to the stack.
-static bool is_handle(void *ctx, uint64_t handle, const struct cycle_hubs_member *m)
+static bool is_handle(void *ctx, uint64_t handle, const struct hubs_member *m)
 {
 	const struct gathered *g = ctx;
 	struct malloc_heap_query q = {.addr = handle};
@@ -112,54 +115,118 @@ static bool is_handle(void *ctx, uint64_t handle, const struct cycle_hubs_member
 	return false;
 }
 
-static struct cycle_hubs_query query(struct gathered *g)
+// It has the context in it, or a word that leads to the context on the stack. Of what is no block of the
+// heap, only nearness tells.
+static bool is_own(void *ctx, uint64_t hub, const struct hubs_member *m)
 {
-	return (struct cycle_hubs_query){.v = g->v,
-					 .n = g->n,
-					 .ctx = g,
-					 .is_data = is_data,
-					 .peek = peek,
-					 .is_handle = g->l ? is_handle : NULL,
-					 .late = late};
+	const struct gathered *g = ctx;
+	struct malloc_heap_query q = {.addr = hub};
+	uint64_t words[HANDLE_WORDS];
+	malloc_heap_resolve(&g->l->memory, &q, 1);
+	if (!q.found)
+		return m->slot - hub < HUBS_CONTROL_BYTES || hub - m->stack.hi < HUBS_CONTROL_BYTES;
+	if (m->slot >= q.block.lo && m->slot < q.block.hi)
+		return true;
+	size_t n = m->slot >= m->stack.lo && m->slot < m->stack.hi ?
+			   proc_peek(g->pid, q.block.lo, words, sizeof(words), false) / sizeof(*words) :
+			   0;
+	for (size_t i = 0; i < n; i++)
+		if (words[i] == m->slot)
+			return true;
+	return false;
+}
+
+static uint64_t extent(void *ctx, uint64_t hub)
+{
+	const struct gathered *g = ctx;
+	struct malloc_heap_query q = {.addr = hub};
+	malloc_heap_resolve(&g->l->memory, &q, 1);
+	return q.found ? q.block.hi + 8 - hub : UINT64_MAX; // its last word lies in the next one's header
+}
+
+static uint64_t who(void *ctx, uint64_t at, bool top, bool *lives)
+{
+	struct gathered *g = ctx;
+	return set_places_find(&g->places, g->r, at, top, lives);
+}
+
+static struct hubs_query query(struct gathered *g)
+{
+	return (struct hubs_query){.v = g->v,
+				   .n = g->n,
+				   .ctx = g,
+				   .is_data = is_data,
+				   .peek = peek,
+				   .is_handle = g->l ? is_handle : NULL,
+				   .is_own = g->l ? is_own : NULL,
+				   .late = late,
+				   .extent = g->l ? extent : NULL,
+				   .who = who};
 }
 
 // ------------------------------------------------------------- what is written
 
-// Are all of them where they were?
+// Is it where it was?
+static bool stands(const struct gathered *g, uint32_t member)
+{
+	const struct ctp_state *was = &g->states[member];
+	struct ctp_state now;
+	return was->station < g->r->stations_max && ctp_state_read(&g->r->states[was->station], &now) &&
+	       now.id == was->id && now.changes == was->changes;
+}
+
 static bool holds(const struct gathered *g, const struct cycle_hubs_circle *c)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		const struct ctp_state *was = &g->states[c->at[i].member];
-		struct ctp_state now;
-		if (was->station >= g->r->stations_max ||
-		    !ctp_state_read(&g->r->states[was->station], &now) || now.id != was->id ||
-		    now.changes != was->changes)
+	for (size_t i = 0; i < c->n; i++)
+		if (!stands(g, c->at[i].member))
 			return false;
-	}
 	return true;
+}
+
+static json_t *wait_at(const struct gathered *g, uint32_t member, uint64_t hub)
+{
+	const struct ctp_state *s = &g->states[member];
+	char symbol[160], at[32];
+	bool named = names_static(g->pid, g->maps, hub, symbol, sizeof(symbol));
+	snprintf(at, sizeof(at), "0x%llx", (unsigned long long)hub);
+	json_t *o = json_pack("{s:I, s:I, s:s}", "coroutine", (json_int_t)s->id, "changes",
+			      (json_int_t)s->changes, "hub", at);
+	json_t *name = named ? json_string(symbol) : NULL;
+	if (o && name)
+		json_object_set_new(o, "name", name);
+	return o;
 }
 
 static void write_circle(FILE *out, const struct gathered *g, const struct cycle_hubs_circle *c)
 {
 	json_t *who = json_array();
-	for (size_t i = 0; i < c->n; i++) {
-		const struct ctp_state *s = &g->states[c->at[i].member];
-		char symbol[160], at[32];
-		bool named = names_static(g->pid, g->maps, c->at[i].hub, symbol, sizeof(symbol));
-		snprintf(at, sizeof(at), "0x%llx", (unsigned long long)c->at[i].hub);
-		json_t *o = json_pack("{s:I, s:I, s:s}", "coroutine", (json_int_t)s->id, "changes",
-				      (json_int_t)s->changes, "hub", at);
-		json_t *name = named ? json_string(symbol) : NULL;
-		if (o && name)
-			json_object_set_new(o, "name", name);
-		json_array_append_new(who, o);
-	}
+	for (size_t i = 0; i < c->n; i++)
+		json_array_append_new(who, wait_at(g, c->at[i].member, c->at[i].hub));
 	set_line(out,
 		 json_pack("{s:i, s:s, s:b, s:o}", "v", 1, "what", "circle", "firm", c->firm, "waits", who));
 }
 
-static void deinit(struct gathered *g)
+// Held by itself, it is a circle of one.
+static void write_holder(FILE *out, const struct gathered *g, const struct hub_holder *h)
 {
+	json_t *who = json_array();
+	for (size_t i = 0; i < h->n; i++)
+		if (stands(g, h->waiters[i]))
+			json_array_append_new(who, wait_at(g, h->waiters[i], h->hub));
+	if (!json_array_size(who))
+		json_decref(who);
+	else if (h->ended)
+		set_line(out, json_pack("{s:i, s:s, s:I, s:o}", "v", 1, "what", "held", "by",
+					(json_int_t)h->ended, "waits", who));
+	else
+		set_line(out, json_pack("{s:i, s:s, s:b, s:o}", "v", 1, "what", "circle", "firm", true,
+					"waits", who));
+}
+
+static void deinit(struct gathered *g, struct hubs *h)
+{
+	hubs_deinit(h);
+	set_places_deinit(&g->places);
 	free(g->v);
 	free(g->states);
 }
@@ -168,13 +235,16 @@ bool set_circles_any(const struct ctp_region *r, pid_t pid, uint64_t deadline_ns
 {
 	struct proc_maps maps = {0};
 	struct gathered g = {.r = r, .maps = &maps, .pid = pid, .deadline_ns = deadline_ns};
+	struct hubs h = {0};
+	struct hubs_query q;
 	struct cycle_hubs_circle c;
-	struct cycle_hubs_query q;
+	struct hub_holder held;
 	bool any = gather(&g) && !proc_maps_read(pid, &maps);
 	q = query(&g);
-	any = any && cycle_hubs_find(&q, &c, 1) > 0;
+	any = any && !hubs_init(&h, &q) &&
+	      (cycle_hubs_find(&h, &c, 1) > 0 || hub_holders_find(&h, &held, 1) > 0);
 	proc_maps_deinit(&maps);
-	deinit(&g);
+	deinit(&g, &h);
 	return any;
 }
 
@@ -182,16 +252,21 @@ void set_circles(FILE *out, const struct inspection *l)
 {
 	struct gathered g = {
 		.r = l->r, .l = l, .maps = &l->maps, .pid = l->pid, .deadline_ns = l->deadline_ns};
+	struct hubs h = {0};
+	struct hubs_query q;
 	struct cycle_hubs_circle *c = calloc(CIRCLES_MOST, sizeof(*c));
-	struct cycle_hubs_query q;
-	int n = 0;
-	if (c && gather(&g)) {
-		q = query(&g);
-		n = cycle_hubs_find(&q, c, CIRCLES_MOST);
-	}
+	struct hub_holder *held = calloc(HOLDERS_MOST, sizeof(*held));
+	bool any = c && held && gather(&g);
+	q = query(&g);
+	any = any && !hubs_init(&h, &q);
+	int n = any ? cycle_hubs_find(&h, c, CIRCLES_MOST) : 0;
+	size_t nheld = any ? hub_holders_find(&h, held, HOLDERS_MOST) : 0;
 	for (int i = 0; i < n; i++)
 		if (holds(&g, &c[i]))
 			write_circle(out, &g, &c[i]);
+	for (size_t i = 0; i < nheld; i++)
+		write_holder(out, &g, &held[i]);
 	free(c);
-	deinit(&g);
+	free(held);
+	deinit(&g, &h);
 }

@@ -15,9 +15,10 @@
 #include "base/living.h"
 #include "ctp/there.h"
 #include "engine/sets/set_line.h"
+#include "engine/sets/set_outside.h"
 #include "engine/sets/set_threads.h"
 
-enum { QUEUES_MAX = 4096 };
+enum { QUEUES_MAX = 4096, OUTSIDE_MAX = 16 };
 
 // Its other end is, or was made, in this program.
 static bool inside(const struct ctp_fd *f)
@@ -66,13 +67,15 @@ static bool any_inside(const struct ctp_region *r)
 	return false;
 }
 
-bool set_queues_any(const struct ctp_region *r)
+bool set_queues_any(const struct ctp_region *r, unsigned many)
 {
 	struct ctp_state s;
 	uint64_t i = 0;
 	if (!any_inside(r))
 		return false;
-	return next(r, &i, &s) && next(r, &i, &s);
+	while (many && next(r, &i, &s))
+		many--;
+	return !many;
 }
 
 // -1: cannot be told. *unread: bytes.
@@ -128,7 +131,7 @@ void set_queues(FILE *out, const struct inspection *l)
 {
 	int pidfd = living_pidfd(l->pid);
 	struct ctp_state s;
-	unsigned asked = 0;
+	unsigned asked = 0, outside = 0;
 	if (pidfd < 0)
 		return;
 	for (uint64_t i = 0; asked < QUEUES_MAX && next(l->r, &i, &s) && !signals_late(l->deadline_ns);
@@ -136,11 +139,19 @@ void set_queues(FILE *out, const struct inspection *l)
 		const struct ctp_wait *w = &s.waits[0];
 		bool to_write = (w->events & EPOLLOUT) && !(w->events & EPOLLIN);
 		int is = ready(pidfd, w->fd, to_write ? POLLOUT : POLLIN, NULL);
-		if (is >= 0)
-			set_line(out, json_pack("{s:i, s:s, s:I, s:I, s:i, s:I, s:b, s:b, s:b}", "v", 1,
-						"what", "queue", "coroutine", (json_int_t)s.id, "changes",
-						(json_int_t)s.changes, "fd", w->fd, "gen", (json_int_t)w->gen,
-						"out", to_write, "ready", is, "led", referenced(l, &s)));
+		if (is < 0)
+			continue;
+		json_t *o = json_pack("{s:i, s:s, s:I, s:I, s:i, s:I, s:b, s:b, s:b}", "v", 1, "what",
+				      "queue", "coroutine", (json_int_t)s.id, "changes",
+				      (json_int_t)s.changes, "fd", w->fd, "gen", (json_int_t)w->gen, "out",
+				      to_write, "ready", is, "led", referenced(l, &s));
+		pid_t writer = !is && !to_write && outside++ < OUTSIDE_MAX &&
+					       set_outside_is(l->r, (uint64_t)w->fd) ?
+				       set_outside_writer(l, w->fd) :
+				       0;
+		if (o && writer)
+			json_object_set_new(o, "writer", json_integer(writer));
+		set_line(out, o);
 	}
 	if (asked >= 2 || set_threads_any(l->r))
 		unread_lines(out, l, pidfd);

@@ -4,9 +4,9 @@
 // target, so a live inspection needs a reason: an incident about sets, two coroutines that wait
 // for queues whose other ends are in the program too, a thread that joins another, or coroutines
 // that seem to wait for each other's locks. It is made when the tables have not changed and no
-// thread ran for 30 ms, and costs a twentieth of a CPU at most. Where main itself waits for coroutines, it is
-// made when nothing has moved for a second. The final inspection needs a reason, too. A
-// later inspection knows all that an earlier one did, so the file is written anew.
+// thread ran for 30 ms, and costs a twentieth of a CPU at most. Where main itself waits for coroutines, or
+// one coroutine for a queue, it is made when nothing has moved for a second. The final inspection needs a
+// reason, too. A later inspection knows all that an earlier one did, so the file is written anew.
 #include "engine/sets/sets.h"
 
 #include <jansson.h>
@@ -59,8 +59,11 @@ struct sets {
 struct sets *sets_new(const struct ctp_region *r, pid_t pid, FILE *out)
 {
 	struct sets *s = calloc(1, sizeof(*s));
-	if (s)
-		*s = (struct sets){.r = r, .pid = pid, .out = out};
+	if (!s)
+		return NULL;
+	s->r = r;
+	s->pid = pid;
+	s->out = out;
 	return s;
 }
 
@@ -259,7 +262,7 @@ static void pause_after(struct sets *s, uint64_t now)
 
 static bool is_ending(const struct ctp_region *r)
 {
-	return ctp_load64(&r->ext->signal_taken) || ctp_load64(&r->ext->exit_begun);
+	return ctp_told_to_end(r->ext);
 }
 
 static void look(struct sets *s, uint64_t now)
@@ -276,7 +279,7 @@ static void rest(struct sets *s, uint64_t now)
 	if (s->rested == s->looked || now - s->looked_ns < REST_MS * MS)
 		return;
 	s->rested = s->looked;
-	if (idle_since(s, s->looked) && set_main_waits(s->r, s->pid)) {
+	if (idle_since(s, s->looked) && (set_main_waits(s->r, s->pid) || set_queues_any(s->r, 1))) {
 		look(s, now);
 		pause_after(s, now);
 	}
@@ -295,7 +298,7 @@ void sets_poll(struct sets *s)
 	}
 	if (!idle_since(s, moved))
 		return;
-	bool due = incidents(s->r) != s->incidents || set_queues_any(s->r) || set_threads_any(s->r) ||
+	bool due = incidents(s->r) != s->incidents || set_queues_any(s->r, 2) || set_threads_any(s->r) ||
 		   set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS);
 	if (due)
 		look(s, now);
@@ -356,7 +359,8 @@ void sets_final(struct sets *s, uint64_t end_ns)
 			       .pid = s->pid,
 			       .final = true,
 			       .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
-	bool waits = set_queues_any(s->r) || set_threads_any(s->r) ||
+	unsigned least = ctp_load64(&s->r->ext->exit_begun) ? 2 : 1; // nothing is quiet that exits
+	bool waits = set_queues_any(s->r, least) || set_threads_any(s->r) ||
 		     set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS);
 	bool rows = incidents(s->r) != s->incidents || any_closed(s->r);
 	if (!waits && !incidents(s->r) && !rows)

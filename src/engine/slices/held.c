@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // libctp.so notes a lock that a coroutine held when it was suspended, and whether it was released
-// since (spec/cTP.md, 2.6): a released lock is not reported. The final inspection checks whether
+// since (spec/cTP.md, 2.6): a released lock is reported only if others had to wait for it while the
+// coroutine waited for a descriptor. Of one that is held, the final inspection checks whether
 // the coroutine is still suspended, whether the lock's word still says taken, and which threads
 // are blocked on it. The program runs on meanwhile, so an observation counts only if the coroutine
 // has not been resumed in between, and if the lock's thread is not working for it: a coroutine may
@@ -20,13 +21,14 @@
 #include "engine/target/names.h"
 #include "engine/target/proc.h"
 
-enum { HELD_MOST = 256, TIME = 0, LOCK = 1, WAITED = 2, RELEASED = 3 };
+enum { HELD_MOST = 256, TIME = 0, LOCK = 1, WAITED = 2, RELEASED = 3, BY_ITSELF = 1 };
 
 struct held {
 	struct ctp_incident i;
 	const struct ctp_incident *at;
 	const struct ctp_state *state; // of its coroutine, suspended; or NULL
 	uint64_t changes;
+	bool over;        // it was released
 	bool taken;       // as the lock says
 	uint32_t owner;   // thread
 	bool runs;        // that one is at work
@@ -44,9 +46,11 @@ static size_t gather(const struct ctp_region *r, struct held *v)
 		const struct ctp_incident *i = &r->incidents[k];
 		if (ctp_load32(&i->ready) != CTP_CAND_READY || i->rule != RULE_HELD)
 			continue;
-		if (ctp_load64(&i->value[RELEASED]))
-			continue; // let go: as a lock is that is held while another coroutine is run under it
-		v[n++] = (struct held){.i = *i, .at = i};
+		uint64_t released = ctp_load64(&i->value[RELEASED]);
+		if (released &&
+		    (released != BY_ITSELF || !ctp_load64(&i->value[WAITED]) || !(i->flags & CTP_HELD_WAITS)))
+			continue; // released: as a lock that is held while another coroutine runs under it
+		v[n++] = (struct held){.i = *i, .at = i, .over = released};
 	}
 	return n;
 }
@@ -109,13 +113,13 @@ static void look_at_lock(const struct ctp_region *r, pid_t pid, struct held *h)
 static void write_line(FILE *out, pid_t pid, const struct held *h)
 {
 	char name[64];
-	json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule",
-			      rules_id[RULE_HELD], "coroutine", json_count(h->i.who), "site",
-			      json_hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48), "count",
-			      json_count(h->i.count), "lock", json_hex(h->i.value[LOCK]), "waited",
-			      (int)(h->i.value[WAITED] != 0), "left", (int)h->i.stack, "owner_tid",
-			      (int)h->owner, "others", (int)h->blocked, "owner", json_count(h->blocked_id),
-			      "blocked_tid", (int)h->blocked_tid);
+	json_t *o = json_pack(
+		"{s:i, s:s, s:b, s:o, s:o, s:o, s:o, s:b, s:i, s:i, s:i, s:o, s:i}", "v", 1, "rule",
+		rules_id[RULE_HELD], "over", (int)h->over, "coroutine", json_count(h->i.who), "site",
+		json_hex(h->i.value[LOCK] ^ (uint64_t)h->i.stack << 48), "count", json_count(h->i.count),
+		"lock", json_hex(h->i.value[LOCK]), "waited", (int)(h->i.value[WAITED] != 0), "left",
+		(int)h->i.stack, "owner_tid", (int)h->owner, "others", (int)h->blocked, "owner",
+		json_count(h->blocked_id), "blocked_tid", (int)h->blocked_tid);
 	if (!o)
 		return;
 	names_of(pid, h->i.value[LOCK], name, sizeof(name));
@@ -132,6 +136,10 @@ void held_write(FILE *out, const struct ctp_region *r, pid_t pid)
 	size_t n = out ? gather(r, v) : 0;
 	find_coroutines(r, v, n);
 	for (size_t i = 0; i < n; i++) {
+		if (v[i].over) {
+			write_line(out, pid, &v[i]);
+			continue;
+		}
 		if (!v[i].state)
 			continue;
 		look_at_lock(r, pid, &v[i]);

@@ -43,6 +43,7 @@ struct stack {
 
 struct water {
 	const struct ctp_region *r;
+	const struct open_stacks *ends;
 	pid_t pid;
 	int pagemap;
 	uint64_t deadline_ns;
@@ -179,13 +180,15 @@ static void write_line(FILE *out, const struct ctp_state *s, const struct stack 
 	json_decref(o);
 }
 
-static void look_at(struct water *w, FILE *out, const struct ctp_state *s)
+static void look_at(struct water *w, FILE *out, struct ctp_state *s)
 {
 	struct stack k;
+	const struct open_stack *open = open_stacks_of(w->ends, s);
+	s->lo = open ? open->lo : s->lo;
 	if (s->entity != CTP_COROUTINE || (s->life != CTP_SUSPENDED && s->life != CTP_RUNNING) || !s->runs ||
 	    s->lo >= s->hi || s->source == CTP_SOURCE_PROGRAM ||
-	    (s->flags & (CTP_STATE_SHARED_STACK | CTP_STATE_STACK_FREED)) || !is_mapped(w, s) ||
-	    !usable(w, s, &k))
+	    (s->flags & (CTP_STATE_SHARED_STACK | CTP_STATE_STACK_FREED)) ||
+	    !(open ? open->mapped : is_mapped(w, s)) || !usable(w, s, &k))
 		return;
 	uint64_t size = k.hi - k.lo, page = size / 4 < PAGE ? size / 4 : PAGE;
 	uint64_t margin = size / PART > page ? size / PART : page;
@@ -196,7 +199,8 @@ static void look_at(struct water *w, FILE *out, const struct ctp_state *s)
 	write_line(out, s, &k);
 }
 
-void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t deadline_ns)
+void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, const struct open_stacks *ends,
+		     uint64_t deadline_ns)
 {
 	static struct water w; // one look at a time; too large for a stack
 	char path[64];
@@ -204,6 +208,7 @@ void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t 
 	struct ctp_walk all = ctp_walk_states(r);
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", living_of(pid));
 	w.r = r;
+	w.ends = ends;
 	w.pid = pid;
 	w.deadline_ns = deadline_ns;
 	w.pagemap = out ? open(path, O_RDONLY | O_CLOEXEC) : -1;

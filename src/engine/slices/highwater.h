@@ -7,7 +7,10 @@
 #include <sys/types.h>
 
 #include "ctp/region.h"
+#include "engine/target/open_stacks.h"
 
 // A line to highwater.jsonl (spec/trace.md) for each that came close to its end.
 // Looks until deadline_ns; the process still lives.
-void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t deadline_ns);
+// ends: lower ends that libctp.so does not know, as far as they were found.
+void highwater_write(FILE *out, const struct ctp_region *r, pid_t pid, const struct open_stacks *ends,
+		     uint64_t deadline_ns);

@@ -46,7 +46,7 @@ struct slices {
 	uint64_t polled_ns; // the last turn
 	uint64_t lock;      // the one named last
 	char lock_name[sizeof(((struct slice_block *)0)->lock_name)];
-	bool late;     // it was long ago: what is met now may have lasted as long
+	bool late;     // the last sample was long ago: a call that is found now may have lasted as long
 	uint32_t high; // no track from here on was ever used
 	struct track tracks[CTP_THREADS_MAX];
 };

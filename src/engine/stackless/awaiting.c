@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "engine/stackless/frame_digest.h"
+#include "engine/stackless/numbered.h"
 #include "search/mark/graph.h"
 #include "search/mark/scan.h"
 
@@ -158,7 +160,8 @@ void awaiting_deinit(struct awaiting *a)
 
 // --------------------------------------------------------------------- closes
 
-// The coroutine that waits where an address leads into the frame of one: it, or whom it awaits.
+// A closed registration's data led into the frame of `row`. What waits there is that coroutine, or the one
+// that it awaits.
 static void note_close(struct awaiting *a, uint32_t row, const struct closes_one *c)
 {
 	for (size_t steps = 0;
@@ -208,15 +211,22 @@ struct way {
 	bool *seen;
 };
 
-// Do all words that lead to the group come from allowed ones?
-static bool only_allowed(struct way *w, uint32_t group, unsigned depth)
+static bool all_allowed(struct way *w, uint32_t group, unsigned depth);
+
+static bool is_allowed(struct way *w, uint32_t group, unsigned depth)
 {
-	const struct graph_edge *e;
 	if (w->allowed[group])
 		return true;
 	if (depth > DEEPEST || w->seen[group])
 		return w->seen[group];
 	w->seen[group] = true;
+	return all_allowed(w, group, depth + 1);
+}
+
+// Do words lead to the group, and all of them from allowed ones?
+static bool all_allowed(struct way *w, uint32_t group, unsigned depth)
+{
+	const struct graph_edge *e;
 	bool any = false;
 	for (size_t n = 0; (e = graph_edge_to(w->g, group, n)); n++) {
 		if (n == EDGES_MOST || e->from == GRAPH_OUTSIDE)
@@ -224,38 +234,31 @@ static bool only_allowed(struct way *w, uint32_t group, unsigned depth)
 		if (!w->g->reached[e->from])
 			continue;
 		any = true;
-		if (!only_allowed(w, e->from, depth + 1))
+		if (!is_allowed(w, e->from, depth))
 			return false;
 	}
 	return any;
 }
 
-// The same of what leads to this one, which has words of its own in the graph.
+// The same of one that need not be allowed itself.
 static bool through_allowed(struct way *w, uint32_t group)
 {
-	const struct graph_edge *e;
-	bool any = false;
 	memset(w->seen, 0, w->g->n + 1);
 	w->seen[group] = true;
-	for (size_t n = 0; (e = graph_edge_to(w->g, group, n)); n++) {
-		if (n == EDGES_MOST || e->from == GRAPH_OUTSIDE)
-			return false;
-		if (!w->g->reached[e->from])
-			continue;
-		any = true;
-		if (!only_allowed(w, e->from, 0))
-			return false;
-	}
-	return any;
+	return all_allowed(w, group, 0);
 }
 
-static size_t words_to(const struct graph *g, uint32_t group)
+static const struct graph_edge *only_word(const struct graph *g, uint32_t group)
 {
-	const struct graph_edge *e;
-	size_t words = 0;
-	for (size_t n = 0; words < 2 && (e = graph_edge_to(g, group, n)); n++)
-		words += e->from == GRAPH_OUTSIDE || g->reached[e->from];
-	return words;
+	const struct graph_edge *e, *one = NULL;
+	for (size_t n = 0; (e = graph_edge_to(g, group, n)); n++) {
+		if (e->from != GRAPH_OUTSIDE && !g->reached[e->from])
+			continue;
+		if (one)
+			return NULL;
+		one = e;
+	}
+	return one;
 }
 
 // Those that await this one, and those that await these.
@@ -273,6 +276,7 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 	struct awaiting_one *one = &a->v[row];
 	struct suspect *s = l->who[one->suspect];
 	uint32_t group = graph_group(w->g, one->suspect), owners[GRAPH_OWNERS];
+	const struct graph_edge *word;
 	one->answer = AWAITING_REACHED;
 	if (s->a[PROOF_P6A].holds == HOLDS_FALSE)
 		return; // the kernel, or a register
@@ -284,8 +288,10 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 		w->allowed[owners[i]] |= owners[i] != group;
 	if (through_allowed(w, group))
 		one->answer = AWAITING_OWNED;
-	else if (one->close && words_to(w->g, group) == 1)
+	else if ((word = only_word(w->g, group)) && one->close)
 		one->answer = AWAITING_HELD;
+	else if (word && (one->close = numbered_close(a->closes, l, &a->list.v[row], word->at)))
+		one->answer = AWAITING_NUMBERED;
 	s->firm = one->answer != AWAITING_REACHED;
 }
 
@@ -305,6 +311,8 @@ void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g)
 			judge_reached(a, l, &w, i);
 		else
 			a->v[i].answer = AWAITING_REACHED;
+		if (a->v[i].answer > AWAITING_REACHED)
+			a->v[i].digest = frame_digest(l->pid, &s->block);
 	}
 	for (size_t i = 0; i < l->n; i++) // it has been told
 		if (l->who[i]->a[PROOF_P6A].holds == HOLDS_OPEN)

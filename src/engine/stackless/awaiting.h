@@ -9,18 +9,21 @@
 #include "frames/stackless.h"
 
 enum awaiting_answer {
-	AWAITING_OPEN,    // it could not be told
-	AWAITING_REACHED, // something leads to it that may resume it
-	AWAITING_OWNED,   // what leads to it are coroutines that await it, and what its descriptor's
-			  // registration led to
-	AWAITING_HELD,    // its descriptor's registration led to it, and one owner still does
-	AWAITING_LOST,    // nothing leads to it
+	AWAITING_OPEN,     // it could not be told
+	AWAITING_REACHED,  // something leads to it that may resume it
+	AWAITING_OWNED,    // what leads to it are coroutines that await it, and what its descriptor's
+			   // registration led to
+	AWAITING_HELD,     // its descriptor's registration led to it, and one owner still does
+	AWAITING_NUMBERED, // one word leads to it, beside the number of a descriptor that was closed
+	AWAITING_LOST,     // nothing leads to it
 };
 
 struct awaiting_one { // by row of the list
 	enum awaiting_answer answer;
-	uint32_t suspect;               // whose memory it lies in; STACKLESS_NONE: nobody's
-	const struct closes_one *close; // of a descriptor whose registration led to it, or NULL
+	uint32_t suspect; // whose memory it lies in; STACKLESS_NONE: nobody's
+	const struct closes_one
+		*close;  // of a descriptor whose registration led to it, or its number; or NULL
+	uint64_t digest; // frame_digest.h: of one that there is something to tell of
 };
 
 struct awaiting {

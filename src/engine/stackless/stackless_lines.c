@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ctp/births.h"
+#include "engine/stackless/destroyed.h"
 
 enum { LINES_MOST = 10000, STACK_MOST = 32 };
 
@@ -69,11 +70,9 @@ static json_t *close_of(const struct closes_one *c)
 
 static const char *answer_word(enum awaiting_answer a)
 {
-	static const char *const words[] = {[AWAITING_OPEN] = "open",
-					    [AWAITING_REACHED] = "reached",
-					    [AWAITING_OWNED] = "owned",
-					    [AWAITING_HELD] = "held",
-					    [AWAITING_LOST] = "lost"};
+	static const char *const words[] = {
+		[AWAITING_OPEN] = "open", [AWAITING_REACHED] = "reached",   [AWAITING_OWNED] = "owned",
+		[AWAITING_HELD] = "held", [AWAITING_NUMBERED] = "numbered", [AWAITING_LOST] = "lost"};
 	return words[a];
 }
 
@@ -134,5 +133,6 @@ void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspectio
 			coroutine(out, a, l, i);
 			lines++;
 		}
+	destroyed_write(out, &a->functions->pairs, l->r);
 	fflush(out);
 }

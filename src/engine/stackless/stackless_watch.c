@@ -11,12 +11,15 @@
 #include <time.h>
 
 #include "engine/memory/reach.h"
+#include "engine/stackless/destroyed.h"
+#include "engine/stackless/lasting.h"
 #include "engine/stackless/stackless_lines.h"
 
 #define MS 1000000ULL
 enum {
 	NOTE_MS = 5,
 	CHECK_MS = 30,
+	STAYS_MS = 200,
 	LIVE_MS = 2000,
 	AGAIN_MS = 200,
 	REST_MS = 250,
@@ -32,6 +35,7 @@ struct stackless_watch {
 	const struct keys *keys;
 	struct functions functions;
 	struct closes closes;
+	struct lasting lasting; // of the last look that could tell
 	struct proc_tasks last; // threads at the last check
 	uint64_t moved;         // of the tables, when the closes were read
 	uint64_t note_ns, check_ns;
@@ -59,6 +63,7 @@ void stackless_watch_free(struct stackless_watch *w)
 		return;
 	functions_deinit(&w->functions);
 	closes_deinit(&w->closes);
+	lasting_deinit(&w->lasting);
 	proc_tasks_deinit(&w->last);
 	free(w);
 }
@@ -85,6 +90,15 @@ static void answer(struct inspection *l, struct graph *g)
 	awaiting_answer(l->others->ctx, l, g);
 }
 
+// What leads where could not be told. True: what an earlier look told stays, as far as nothing has changed.
+static bool stays(struct stackless_watch *w, const char *why)
+{
+	bool all = lasting_check(&w->lasting, w->out, w->r, w->pid, proc_now_ns() + STAYS_MS * MS);
+	if (!all || !w->told || ctp_region_moves(w->r) != w->told_moved)
+		lasting_doubt(&w->lasting, w->out, why);
+	return w->lasting.n;
+}
+
 // False: a thread ran meanwhile; more could be told another time.
 static bool inspect(struct stackless_watch *w, struct inspection *l)
 {
@@ -94,20 +108,27 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 	bool told = true;
 	l->keys = w->keys;
 	l->others = &others;
-	if (inspect_begin(l))
+	if (inspect_begin(l)) {
+		if (l->final)
+			stays(w, "the process could not be inspected");
 		return true;
+	}
 	reach_judge(l);
 	if (!a.found && !signals_late(l->deadline_ns))
-		awaiting_find(&a, l);              // it could not be held: what there is can be said
-	if (a.found && (a.list.n || w->written)) { // once all have ended, that is told, too
+		awaiting_find(&a, l); // it could not be held: what there is can be said
+	if (a.found && (a.list.n || w->written || destroyed_any(w->r))) { // that all have ended is told, too
 		told = !l->n || l->who[0]->a[PROOF_P6A].holds != HOLDS_OPEN;
 		uint64_t moved = ctp_region_moves(w->r);
-		if (told || !w->told || moved != w->told_moved) // else nobody ran since more could be told
+		if (told || !stays(w, l->who[0]->a[PROOF_P6A].text)) {
+			lasting_note(&w->lasting, &a, w->r, w->pid, l->deadline_ns);
 			stackless_lines_write(w->out, &a, l, ns);
+			lasting_control(&w->lasting, w->out);
+		}
 		w->written = true;
 		w->told = told || (w->told && moved == w->told_moved);
 		w->told_moved = moved;
-	}
+	} else if (!a.found && l->final)
+		stays(w, *a.why ? a.why : "memory was not searched");
 	inspect_deinit(l);
 	free(l->who);
 	awaiting_deinit(&a);
@@ -194,6 +215,19 @@ void stackless_watch_final(struct stackless_watch *w, bool may_stop, uint64_t de
 			return;
 		nanosleep(&(struct timespec){.tv_nsec = WAIT_US * 1000}, NULL);
 	}
+}
+
+void stackless_watch_again(struct stackless_watch *w, uint64_t deadline)
+{
+	if (!lasting_check(&w->lasting, w->out, w->r, w->pid, deadline))
+		lasting_doubt(&w->lasting, w->out, "its frame could not be read again at the end");
+}
+
+void stackless_watch_ended(struct stackless_watch *w, bool as_seen)
+{
+	lasting_check(&w->lasting, w->out, w->r, 0, UINT64_MAX);
+	if (!as_seen && (!w->told || ctp_region_moves(w->r) != w->told_moved))
+		lasting_doubt(&w->lasting, w->out, "it ran on, and ended without one");
 }
 
 bool stackless_watch_found(const struct stackless_watch *w)

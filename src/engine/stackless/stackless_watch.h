@@ -25,3 +25,8 @@ bool stackless_watch_found(const struct stackless_watch *w); // takes NULL
 // While the process still lives, before its end: until `deadline` at most. may_stop: its threads may be
 // stopped.
 void stackless_watch_final(struct stackless_watch *w, bool may_stop, uint64_t deadline);
+// At the end that follows a final inspection at once: those that were resumed or destroyed since are
+// withdrawn.
+void stackless_watch_again(struct stackless_watch *w, uint64_t deadline);
+// The process is gone: what its tables still tell. as_seen: after its last inspection it ended at once.
+void stackless_watch_ended(struct stackless_watch *w, bool as_seen);

@@ -49,34 +49,6 @@ void launch_close_inherited(const struct launch_inherited *in)
 		close(null);
 }
 
-int launch_library(char *out, unsigned bytes)
-{
-	char self[PATH_MAX], path[PATH_MAX + 64];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (n <= 0)
-		return -ENOENT;
-	self[n] = '\0';
-	*strrchr(self, '/') = '\0';
-	static const char *const places[] = {"../preload/libctp.so", CTP_LIBDIR_FROM_BINDIR "/libctp.so",
-					     CTP_LIBDIR "/libctp.so"};
-	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		if (places[i][0] == '/')
-			snprintf(path, sizeof(path), "%s", places[i]);
-		else
-			snprintf(path, sizeof(path), "%s/%s", self, places[i]);
-		char *real = realpath(path, NULL);
-		if (!real)
-			continue;
-		bool fits = strlen(real) < bytes;
-		if (fits)
-			strcpy(out, real);
-		free(real);
-		if (fits)
-			return 0;
-	}
-	return -ENOENT;
-}
-
 // Like execvp: what the kernel does not know is given to the shell.
 static void execute(const struct launch_plan *plan)
 {

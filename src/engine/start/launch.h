@@ -30,8 +30,6 @@ struct launch_plan {
 };
 
 void launch_inherit(struct launch_inherited *in);
-// libctp.so beside this program, built or installed. 0, or -ENOENT.
-int launch_library(char *out, unsigned bytes);
 // 0 or -errno.
 int launch_fork(struct launch *l, const struct launch_plan *plan, const struct launch_inherited *in);
 // Lets the program begin. 0, or the positive errno of its exec.

@@ -223,7 +223,7 @@ static const struct option_row rows[] = {
 	 OPTION_CALL, .set = set_flight, .may_lack_value = true},
 	{"events", 0, "LIST",
 	 "which events of the program's own (ctp/event.h) are recorded (default: all): 'http:*,!http:debug', or "
-	 "@FILE with such lists; USDT probes of others where their provider is spelled out (it takes root)",
+	 "@FILE with such lists; USDT probes of others where their provider is spelled out (needs root)",
 	 OPTION_CALL, .set = set_events},
 	{"list-events", 0, "FILE|PID",
 	 "list the events of a program and its libraries, of a library, or of a process (those of ctp/event.h, and "
@@ -243,7 +243,7 @@ static const struct option_row rows[] = {
 	 OPTION_SECONDS, SETS(timeout_s), .most = 1e9, .refusal = "seconds, above 0"},
 	{"pid", 'p', "PID",
 	 "attach to a running process instead of starting one; it continues to run when ctp-run ends (SIGINT, "
-	 "SIGTERM, --timeout)",
+	 "SIGTERM, --timeout). Its children are not traced: not with -f",
 	 OPTION_NUMBER, SETS(pid), .least = 1, .most = INT_MAX, .refusal = "the number of a process"},
 	{"paused", 0, NULL,
 	 "record no history until ctp-ctl PID start; the tables are kept, so verdicts lose nothing",

@@ -61,6 +61,15 @@ static bool read_poll(pid_t pid, const struct proc_task *t, struct polled *s)
 	return true;
 }
 
+// The descriptors whose bits the word has, which begins at number `first`.
+static bool add_word(struct polled *s, size_t *room, uint64_t word, int first, unsigned events)
+{
+	for (; word; word &= word - 1)
+		if (!add(s, room, first + __builtin_ctzll(word), events))
+			return false;
+	return true;
+}
+
 // bits: of each set.
 static bool read_select(pid_t pid, const struct proc_task *t, int bits, struct polled *s)
 {
@@ -72,11 +81,9 @@ static bool read_select(pid_t pid, const struct proc_task *t, int bits, struct p
 			if (proc_peek(pid, t->args[1 + k] + at * 8, part, n * 8, false) != n * 8)
 				return false;
 			for (uint64_t i = 0; i < n; i++)
-				for (uint64_t w = ctp_polled_word(part[i], bits, at + i); w; w &= w - 1)
-					if (!add(s, &room,
-						 (int)((at + i) * CTP_POLLED_BITS) + __builtin_ctzll(w),
-						 ctp_polled_events(k)))
-						return false;
+				if (!add_word(s, &room, ctp_polled_word(part[i], bits, at + i),
+					      (int)((at + i) * CTP_POLLED_BITS), ctp_polled_events(k)))
+					return false;
 		}
 	return true;
 }

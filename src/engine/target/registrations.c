@@ -160,7 +160,7 @@ int registrations_read(pid_t pid, size_t limit, uint64_t deadline_ns, struct reg
 		if (!r.complete)
 			break;
 		err = read_set(pid, r.sets[i], limit, &room, &r);
-		if (err == -ENOENT) // closed meanwhile: not at rest
+		if (err == -ENOENT) // closed meanwhile: the program is not idle
 			r.complete = false, err = 0;
 	}
 	if (!has_any(pid))

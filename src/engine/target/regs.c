@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "engine/target/signals.h"
+#include "find/registers.h"
 #include "unwind/arch.h"
 
 #ifdef NT_X86_XSTATE
@@ -27,7 +28,7 @@ enum { REGS_VECTORS = NT_PRFPREG };
 #endif
 
 enum { OWED_MOST = 64 };
-static int owed[OWED_MOST]; // threads that have yet to be let go
+static int owed[OWED_MOST]; // threads that are detached once they have stopped
 static unsigned n_owed;
 
 // An event stop carries the event above the signal; a plain one is a signal on its way.
@@ -116,6 +117,8 @@ bool regs_take(struct proc_task *t, bool keep, uint64_t deadline_ns)
 	}
 	t->stop_signal = sig;
 	if (!keep || !ok) {
+		if (ok && !sig) // it may have gone on to another call since it was looked at
+			registers_begin_anew(t->tid, true);
 		regs_release(t);
 		return ok;
 	}
@@ -126,7 +129,7 @@ void regs_release(const struct proc_task *t)
 {
 	if (!ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->stop_signal) || errno != ESRCH)
 		return;
-	// It did not stop in time: it has to, to be let go.
+	// It did not stop in time, and ptrace detaches only what has stopped.
 	int sig = 0;
 	if (wait_stop(t->tid, &sig, proc_now_ns() + 20000000))
 		ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)sig);

@@ -10,10 +10,19 @@
 #include "ctp/seq.h"
 #include "ctp/wait_inference.h"
 
+// May a signal that it took just now be its end? By then ctp-analyze would know.
+static bool asked_lately(const struct ctp_ext *e)
+{
+	uint64_t asked = ctp_load64(&e->asked_last), ticks = ctp_load64(&e->clock_ticks1);
+	double each = (double)(ctp_load64(&e->clock_ns1) - e->clock_ns0) / (double)(ticks - e->clock_ticks0);
+	return asked && (ticks <= asked || !((double)(ticks - asked) * each >= CTP_END_NS));
+}
+
 static bool may_be_ending(const struct ctp_region *r)
 {
 	const struct ctp_ext *e = r->ext;
-	return ctp_load64(&e->exit_begun) || ctp_load64(&e->signal_taken) || ctp_load64(&e->listener_closed);
+	return ctp_load64(&e->exit_begun) || ctp_load64(&e->signal_taken) ||
+	       ctp_load64(&e->listener_closed) || asked_lately(e);
 }
 
 // Has any thread resumed a waiter of an ended descriptor by hand, or reused a suspended stack?
@@ -37,7 +46,7 @@ static bool is_told(const struct suspect *s)
 	case RULE_DELIVERED:
 		return s->firm;
 	case RULE_TIMER:
-		return s->firm && (s->c.was.flags & CTP_FD_OWN_SET);
+		return s->firm && ctp_timer_own(&s->c.was, s->s.id);
 	}
 	return false;
 }

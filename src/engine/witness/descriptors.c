@@ -190,13 +190,15 @@ void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_
 		return;
 	uint32_t high = mark_waits(r, bits);
 	read_names(&names, r, pid, bits, high, deadline_ns);
-	rewind(out);
-	if (!ftruncate(fileno(out), 0))
+	if (!signals_late(deadline_ns)) { // else those that were written before are better
+		rewind(out);
+		high = ftruncate(fileno(out), 0) ? 0 : high;
 		for (uint32_t fd = 0; fd < high && !signals_late(deadline_ns); fd++) {
 			struct ctp_fd f;
 			if ((bits[fd / 8] >> fd % 8 & 1) && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN)
 				write_one(out, &names, pid, (int)fd, &f);
 		}
+	}
 	fflush(out);
 	free(names.v);
 	free(bits);

@@ -146,6 +146,8 @@ void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, ui
 				  "there", s->beside.is == BESIDE_THERE));
 	if (l->slept_long)
 		json_object_set_new(o, "slept_long", json_true());
+	if (s->ticking)
+		json_object_set_new(o, "ticking", json_integer(s->ticking));
 	if (s->put_off)
 		json_object_set_new(o, "put_off", json_true());
 	if (s->pooled)

@@ -242,6 +242,7 @@ static void wrong_waiter(struct inspection *l, struct suspect *s, const struct r
 static void timer(struct inspection *l, struct suspect *s, const struct registrations_of *o)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
+	const struct ctp_fd *f = &s->c.was;
 	int off = stuck_wait_disarmed(l->pid, s->c.fd);
 	if (off <= 0)
 		inspect_say(a, off ? HOLDS_OPEN : HOLDS_FALSE,
@@ -250,10 +251,19 @@ static void timer(struct inspection *l, struct suspect *s, const struct registra
 			    s->c.fd, s->c.gen);
 	else if (!o->n)
 		inspect_say(a, HOLDS_FALSE, "timerfd %d#%u is registered nowhere", s->c.fd, s->c.gen);
+	else if ((s->ticking = ctp_timer_of_others(f, s->s.id) ? stuck_wait_ticking(l->r, s, l->pid) : 0))
+		inspect_say(
+			a, HOLDS_TRUE,
+			"timerfd %d#%u, which others have set, has no expiry set and none to be read; %u others that "
+			"were made in the same place expire periodically",
+			s->c.fd, s->c.gen, s->ticking);
 	else
-		inspect_say(a, HOLDS_TRUE,
-			    "timerfd %d#%u, which it made itself, has no expiry set and none to be read",
-			    s->c.fd, s->c.gen);
+		inspect_say(a, HOLDS_TRUE, "timerfd %d#%u, which %s, has no expiry set and none to be read",
+			    s->c.fd, s->c.gen,
+			    f->opener == s->s.id         ? "it made itself" :
+			    ctp_timer_set_by(f, s->s.id) ? "it has set itself" :
+			    ctp_timer_never_set(f)       ? "nobody has set since it was made" :
+							   "others have set");
 }
 
 static bool queries_ready(const struct suspect *s)
@@ -453,6 +463,7 @@ void kernel_stuck(struct inspection *l)
 		struct suspect *s = l->who[i];
 		if (!stuck_wait_is(s))
 			continue;
+		s->swept = set != NULL;
 		if (s->rule != RULE_PARKED && inspect_late(l)) {
 			inspect_say(&s->a[PROOF_P2], HOLDS_OPEN,
 				    "there was no time to look at every coroutine");

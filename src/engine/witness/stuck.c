@@ -284,7 +284,8 @@ static enum ctp_rule rule_of(const struct walk *w, struct suspect *x)
 	}
 	if (x->c.was.kind == CTP_FD_TIMERFD && (events & STUCK_WAIT_EVENTS) &&
 	    stuck_wait_disarmed(w->pid, x->c.fd) == 1)
-		return firm && x->c.was.opener == x->s.id ? RULE_TIMER : RULE_NONE;
+		return firm && (w->final || !ctp_timer_of_others(&x->c.was, x->s.id)) ? RULE_TIMER :
+											RULE_NONE;
 	if (!events) {
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
 		return another && x->ready == 1 ? RULE_WRONG_WAITER : RULE_ONESHOT;

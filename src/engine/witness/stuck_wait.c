@@ -14,7 +14,11 @@
 #include <unistd.h>
 
 #include "base/living.h"
+#include "ctp/there.h"
 #include "ctp/wait_inference.h"
+
+// Of timers that were made in one place: how many are asked for, and how many must go on.
+enum { LIKE_IT = 64, SOME_TICK = 2 };
 
 uint32_t stuck_wait_directions(const struct suspect *s)
 {
@@ -97,6 +101,37 @@ int stuck_wait_disarmed(pid_t pid, int fd)
 	return timer ? off : -1;
 }
 
+// Does it expire again and again?
+static bool ticks(pid_t pid, int fd)
+{
+	char name[64], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (proc_slurp(pid, name, &text, NULL))
+		return false;
+	bool period = strstr(text, "it_interval:") && !strstr(text, "it_interval: (0, 0)") &&
+		      !strstr(text, "it_value: (0, 0)");
+	free(text);
+	return period;
+}
+
+unsigned stuck_wait_ticking(const struct ctp_region *r, const struct suspect *s, pid_t pid)
+{
+	const struct ctp_fd *own = &s->c.was;
+	struct ctp_walk all = ctp_walk_fds(r);
+	unsigned ticking = 0, others = 0;
+	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n && others < LIKE_IT;
+	     i = ctp_walk_from(&all, i + 1)) {
+		struct ctp_fd f;
+		if (!inspect_fd(r, i, &f) || f.life != CTP_FD_OPEN || f.kind != CTP_FD_TIMERFD ||
+		    (int)i == s->c.fd || f.opener_stack != own->opener_stack || f.reg_epfd != own->reg_epfd ||
+		    f.reg_epgen != own->reg_epgen)
+			continue;
+		others++;
+		ticking += ticks(pid, (int)i);
+	}
+	return own->opener_stack && ticking >= SOME_TICK && 2 * ticking > others ? ticking : 0;
+}
+
 bool stuck_wait_registered(const struct registration *reg, pid_t pid, int fd)
 {
 	return reg->tfd == fd && registrations_is_open_as(pid, reg, fd) == 1;
@@ -116,7 +151,10 @@ bool stuck_wait_refuted(struct suspect *s)
 			    s->c.fd, s->c.gen);
 	else if (tried && !s->ready)
 		p2->holds = HOLDS_FALSE;
-	s->gone = p2->holds == HOLDS_FALSE || s->a[PROOF_P3].holds == HOLDS_FALSE;
+	// Others set it again when they need it, as long as they can run; but those like it they have set.
+	bool theirs = s->rule == RULE_TIMER && ctp_timer_of_others(&s->c.was, s->s.id) && !s->ticking &&
+		      s->a[PROOF_P6B].holds != HOLDS_TRUE;
+	s->gone = p2->holds == HOLDS_FALSE || s->a[PROOF_P3].holds == HOLDS_FALSE || theirs;
 	return s->gone;
 }
 

@@ -50,6 +50,9 @@ int stuck_wait_ready(pid_t pid, int fd, uint32_t directions);
 int stuck_wait_unread(pid_t pid, int fd);
 // Is the timerfd disarmed, with no expiry to be read? 1, 0, -1 = cannot be told.
 int stuck_wait_disarmed(pid_t pid, int fd);
+// Other periodic timers that were made in the same place, for the same set, and are armed. 0: too few of
+// those that were made there.
+unsigned stuck_wait_ticking(const struct ctp_region *r, const struct suspect *s, pid_t pid);
 // Is it a registration of F under its own number? The judges handle those of a dup (kernel_stuck.c).
 bool stuck_wait_registered(const struct registration *reg, pid_t pid, int fd);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "base/search.h"
 #include "ctp/late.h"
 #include "ctp/seq.h"
@@ -34,9 +35,9 @@ struct batch {
 bool suspects_init(struct suspects *s, const struct ctp_region *r)
 {
 	*s = (struct suspects){.r = r,
-			       .seen = calloc(r->cands_max + 1, 1),
-			       .v = calloc(SUSPECTS_MAX, sizeof(struct suspect *)),
-			       .known = calloc(KNOWN, sizeof(*s->known))};
+			       .seen = pages_take(r->cands_max + 1),
+			       .v = pages_take(SUSPECTS_MAX * sizeof(struct suspect *)),
+			       .known = pages_take(KNOWN * sizeof(*s->known))};
 	if (s->seen && s->v && s->known)
 		return true;
 	suspects_deinit(s);
@@ -47,9 +48,9 @@ void suspects_deinit(struct suspects *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		free(s->v[i]);
-	free(s->v);
-	free(s->known);
-	free(s->seen);
+	pages_give(s->v, SUSPECTS_MAX * sizeof(struct suspect *));
+	pages_give(s->known, KNOWN * sizeof(*s->known));
+	pages_give(s->seen, s->r ? s->r->cands_max + 1 : 0);
 	*s = (struct suspects){0};
 }
 

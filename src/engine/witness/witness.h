@@ -28,6 +28,11 @@ struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FI
 // Frees it; takes NULL. Detaches from every thread it may still hold.
 void witness_free(struct witness *w);
 
+// A coroutine that the program could resume though no search found what leads to it; 0: none is known. A
+// forked process keeps its coroutines as the one does that forked it.
+uint64_t witness_control(const struct witness *w);
+void witness_inherit(struct witness *w, uint64_t control);
+
 // At every turn of the engine's loop (1 to 20 ms); cheap when nothing is pending. `patient`: nobody but this
 // process needs ctp-run, so a search of its memory may last, as long as it does not run.
 void witness_poll(struct witness *w, bool patient);

@@ -14,7 +14,7 @@
 
 enum { PLACES = 1 << 16, TRIES = 16 };
 
-static uint32_t *places; // numbers of stations, by a hash of where they began
+static uint32_t *places; // numbers of stations, by a hash of where they began, or are kept
 
 int begin_init(void)
 {
@@ -27,14 +27,20 @@ static bool lives(const struct ctp_state *s)
 	return s && s->entity == CTP_COROUTINE && s->life != CTP_NONE && s->life < CTP_FINISHED;
 }
 
-// Where the number of who began at `hi` stands, or may.
-static uint32_t *place_of(uint64_t hi, bool *taken)
+// By what it is found: where its library keeps it, if its stack is copied.
+static uint64_t key_of(const struct ctp_state *s)
 {
-	uint32_t at = (uint32_t)(hi * 0x9E3779B97F4A7C15ULL >> 48), *free = NULL;
+	return s->flags & CTP_STATE_SHARED_STACK ? state_private(s)->copied : s->hi;
+}
+
+// Where the number of who has this key stands, or may.
+static uint32_t *place_of(uint64_t key, bool *taken)
+{
+	uint32_t at = (uint32_t)(key * 0x9E3779B97F4A7C15ULL >> 48), *free = NULL;
 	for (unsigned i = 0; i < TRIES; i++) {
 		uint32_t *p = &places[(at + i) & (PLACES - 1)];
 		const struct ctp_state *s = station_at(ctp_load32(p));
-		*taken = lives(s) && s->hi == hi;
+		*taken = lives(s) && key_of(s) == key;
 		if (*taken)
 			return p;
 		if (!free && !lives(s))
@@ -74,6 +80,29 @@ struct ctp_state *begin_coroutine(struct thread_ctx *g, const struct target *t)
 		return g->native;
 	if (lo == hi)
 		stack_index_add_begin(s);
+	ctp_store32(place, s->station + 1);
+	return s;
+}
+
+struct ctp_state *begin_find_copied(uint64_t at)
+{
+	bool taken;
+	uint32_t *place = place_of(at, &taken);
+	return taken ? station_at(ctp_load32(place)) : NULL;
+}
+
+struct ctp_state *begin_copied(struct thread_ctx *g, uint64_t at, uint64_t top, uint32_t function, bool seen)
+{
+	bool taken;
+	uint32_t *place = place_of(at, &taken);
+	struct ctp_state *s = coroutine_make(g, top, top, g->regs[CTP_REG_PC], at);
+	if (!s)
+		return g->native;
+	ctp_state_begin(s);
+	s->flags |= CTP_STATE_SHARED_STACK | (seen ? 0 : CTP_STATE_FOREIGN);
+	s->function = (uint16_t)function;
+	state_private(s)->copied = at;
+	ctp_state_end(s);
 	ctp_store32(place, s->station + 1);
 	return s;
 }

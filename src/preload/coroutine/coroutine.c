@@ -67,7 +67,7 @@ struct release {
 	uint64_t lo, hi;
 	bool block;             // one allocation, given back
 	const struct frame *by; // NULL: nobody gives it back
-	uint64_t at;            // what of it goes into the state of whom it takes the stack; 0: not asked yet
+	uint64_t at; // what of it goes into the states of those that lose their stack; 0: not asked yet
 };
 
 // Does s live, with its stack there? Then the sequence under which that was so,
@@ -87,7 +87,7 @@ void coroutine_destroy(struct thread_ctx *g, struct ctp_state *s, enum ctp_how h
 	if (s->life == CTP_SUSPENDED && how == CTP_HOW_REUSED)
 		g->thread->reused++;
 	s->flags |= CTP_STATE_STACK_FREED;
-	state_private(s)->before = s->life | (uint64_t)s->how << 8; // what it was, should it live on
+	state_private(s)->before = s->life | (uint32_t)s->how << 8; // what it was, should it live on
 	s->tried = s->life == CTP_SUSPENDED ? s->since : 0;
 	s->life = CTP_DESTROYED;
 	s->how = (uint8_t)how;
@@ -282,10 +282,10 @@ static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
 		s->regs[i] = regs[i];
 }
 
-// Has the function of a Boost coroutine returned? Then its entry, alone on the stack, makes the last jump
-// itself, on top of whom it goes to, who releases the stack or keeps it for another: by the record that lies
-// above the stack, which it hands over. (The function may stand in the entry's frame, and hand over what is
-// on the stack.)
+// Has the function of a Boost coroutine returned? Then the entry function, alone on the stack, makes the last
+// jump itself, by ontop_fcontext: what runs on top of the incoming context releases the stack, or keeps it
+// for another coroutine. It finds the stack by the record above it, which is the jump's argument. (Where the
+// function was inlined into the entry, the argument may point into the stack instead.)
 static bool has_returned(const struct thread_ctx *g, const struct ctp_state *s, enum ctp_how how)
 {
 	enum {
@@ -314,6 +314,7 @@ static __attribute__((noinline)) void name_anew(const struct thread_ctx *g, stru
 	note_resumed(s);
 	s->last = (uint64_t)&stacks_none;
 	s->stack = 0;
+	state_private(s)->other_sp = 0;
 	if (s->entity == CTP_COROUTINE && (f->sp > s->hi || (f->sp < s->lo && !unknown)))
 		return; // it leaves from another's, a signal's
 	state_private(s)->top = coroutine_stack_top(g, s);

@@ -56,12 +56,22 @@ static __attribute__((noinline)) uint32_t walked(struct thread_ctx *g, const str
 	return (uint32_t)(cpu_is_private(g) ? ask(&q) : cpu_on_private(g, ask, &q));
 }
 
-uint32_t guest_stack(struct thread_ctx *g, const struct frame *f)
+static __attribute__((noinline)) uint32_t found(struct thread_ctx *g, const struct frame *f)
 {
 	const struct ctp_state *s = g->current;
 	if (s->entity == CTP_COROUTINE && (f->sp < s->lo || f->sp > s->hi) && !(s = other(g, s, f)))
 		return 0;
 	uint64_t top = coroutine_stack_top(g, s);
 	const struct candidate *met = stacks_met(f, top);
-	return CTP_LIKELY(met != NULL) ? met->stack : walked(g, f, top);
+	if (CTP_UNLIKELY(!met))
+		return walked(g, f, top);
+	if (s == g->current)
+		g->named[f->pc % GUEST_NAMED] = (struct named_stack){s->id, f->sp, met};
+	return met->stack;
+}
+
+uint32_t guest_stack(struct thread_ctx *g, const struct frame *f)
+{
+	uint32_t named = stacks_named(g, f);
+	return CTP_LIKELY(named) ? named : found(g, f);
 }

@@ -28,7 +28,8 @@ int stack_index_init(void); // 0, or -1 if there is no memory
 
 // The entity whose stack holds `addr` and that has not lost it; NULL if none.
 struct ctp_state *stack_index_stack(uint64_t addr);
-// The same, but none is met (inherit.h): for where a hook may be under way.
+// The same, but discovers none that a forked child has from its parent (inherit.h): for places where a hook
+// may be under way.
 struct ctp_state *stack_index_known(uint64_t addr);
 // The entity that saved itself last at `addr` (ctp_state.slot); NULL if none.
 struct ctp_state *stack_index_slot(uint64_t addr);

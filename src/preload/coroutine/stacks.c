@@ -279,23 +279,6 @@ uint32_t stacks_frames(uint32_t id, uint64_t *innermost)
 	return (uint32_t)r->stack_words[at - 1];
 }
 
-uint32_t stacks_behind(uint64_t pc, uint32_t callers)
-{
-	const struct ctp_region *r = &ctp_tracer->region;
-	uint32_t at = callers && callers < r->stacks_max ? ctp_load32(&r->stack_index[callers]) : 0;
-	struct walk w = {.n = 1};
-	w.pcs[0] = pc;
-	uint32_t more = at ? (uint32_t)r->stack_words[at - 1] : 0;
-	for (uint32_t i = 0; i < more; i++) {
-		if (w.n == CTP_FRAMES_MAX) {
-			w.truncated = true;
-			break;
-		}
-		w.pcs[w.n++] = r->stack_words[at + i];
-	}
-	return name_stack(&w);
-}
-
 uint32_t stacks_of(const uint64_t *pcs, uint32_t n)
 {
 	struct walk w = {.n = 0};
@@ -340,22 +323,52 @@ static struct candidate *candidate_of(const struct walk *w, const struct frame *
 	return c;
 }
 
-// Out of line: a walk's working memory is large, and rarely needed.
-static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, uint64_t top,
-						       struct candidate **bucket)
+// Names the stack, and keeps what names it.
+static uint32_t add(const struct walk *w, const struct frame *f, struct candidate **bucket)
 {
-	struct walk w = {.top = top};
-	walk(&w, *f);
-	uint32_t id = name_stack(&w);
-	struct candidate *c = id ? candidate_of(&w, f, id) : NULL;
+	uint32_t id = name_stack(w);
+	struct candidate *c = id ? candidate_of(w, f, id) : NULL;
 	if (!c)
 		return id;
 	c->next = ctp_load_ptr(bucket);
 	while (!ctp_cas_ptr(bucket, &c->next, c))
 		;
 	note_fresh(fresh_buckets, (size_t)(bucket - stacks_buckets));
-	return id; // no entity's `last` yet: who leaves from here again says first that he had gone on
-		   // (coroutine.c)
+	return id; // no entity's `last` yet: a coroutine that suspends here again first notes that it was
+		   // resumed in between (coroutine.c)
+}
+
+// Out of line: a walk's working memory is large, and rarely needed.
+static __attribute__((noinline)) uint32_t walk_and_add(const struct frame *f, uint64_t top,
+						       struct candidate **bucket)
+{
+	struct walk w = {.top = top};
+	walk(&w, *f);
+	return add(&w, f, bucket);
+}
+
+// The frame at pc, and behind it those of another stack.
+static __attribute__((noinline)) uint32_t join_and_add(uint64_t pc, uint32_t callers)
+{
+	const struct ctp_region *r = &ctp_tracer->region;
+	uint32_t at = callers && callers < r->stacks_max ? ctp_load32(&r->stack_index[callers]) : 0;
+	struct walk w = {.top = STACKS_BEHIND | callers, .n = 1};
+	w.pcs[0] = pc;
+	uint32_t more = at ? (uint32_t)r->stack_words[at - 1] : 0;
+	for (uint32_t i = 0; i < more; i++) {
+		if (w.n == CTP_FRAMES_MAX) {
+			w.truncated = true;
+			break;
+		}
+		w.pcs[w.n++] = r->stack_words[at + i];
+	}
+	return add(&w, &(struct frame){.pc = pc}, stacks_bucket(pc, w.top));
+}
+
+uint32_t stacks_behind(uint64_t pc, uint32_t callers)
+{
+	const struct candidate *c = stacks_met_behind(pc, callers);
+	return c ? c->stack : join_and_add(pc, callers);
 }
 
 bool stacks_peek(uint64_t at, uint64_t *out)

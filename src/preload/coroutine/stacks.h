@@ -30,21 +30,35 @@ struct candidate {
 	int32_t last_absolute, last;
 	struct check checks[];
 };
-static inline bool stacks_holds(const struct candidate *c, const struct frame *f)
+static inline const struct check *stacks_check(const struct candidate *c, int32_t twice)
 {
-	enum { EACH = sizeof(struct check) / 2 };
-	const struct check *k = (const void *)((const char *)c->checks + (int64_t)c->last * EACH),
-			   *absolute =
-				   (const void *)((const char *)c->checks + (int64_t)c->last_absolute * EACH);
+	return (const void *)((const char *)c->checks + (int64_t)twice * (sizeof(struct check) / 2));
+}
+
+// Whether the addresses on the stack that it depends on are as they were, and then the return addresses.
+static inline bool stacks_frames_hold(const struct candidate *c, const struct frame *f)
+{
+	const struct check *absolute = stacks_check(c, c->last_absolute);
 	if (c->fp && f->fp - f->sp != c->fp_val)
 		return false;
-	for (; k > absolute; k--)
+	for (const struct check *k = stacks_check(c, c->last); k > absolute; k--)
 		if (*(const uint64_t *)(f->sp + k->off) - f->sp != k->val)
 			return false;
-	for (; k >= c->checks; k--)
-		if (dwarf_return_address(*(const uint64_t *)(f->sp + k->off)) != k->val)
+	return true;
+}
+
+static inline bool stacks_returns_hold(const struct candidate *c, const struct frame *f)
+{
+	for (const struct check *k = stacks_check(c, c->last_absolute); k > c->checks; k -= 2)
+		if (dwarf_return_address(*(const uint64_t *)(f->sp + k[0].off)) != k[0].val ||
+		    dwarf_return_address(*(const uint64_t *)(f->sp + k[-1].off)) != k[-1].val)
 			return false;
 	return true;
+}
+
+static inline bool stacks_holds(const struct candidate *c, const struct frame *f)
+{
+	return stacks_frames_hold(c, f) && stacks_returns_hold(c, f);
 }
 
 // By a hash of place and depth, the first of a list. The fast path reads it, too.
@@ -58,8 +72,8 @@ static inline struct candidate **stacks_bucket(uint64_t pc, uint64_t depth)
 // Is nobody's: what an entity points to that has no candidate.
 extern const struct candidate stacks_none;
 
-// What names the stack whose innermost frame is `f`, if it was met before; else NULL. It reads those words
-// alone, so it may stand on the program's stack.
+// What names the stack whose innermost frame is `f`, if it was seen before; else NULL. It reads
+// only the words on which the walk depends, so it may be called on the program's stack.
 static inline const struct candidate *stacks_met(const struct frame *f, uint64_t top)
 {
 	uint64_t depth = top - f->sp;
@@ -67,6 +81,26 @@ static inline const struct candidate *stacks_met(const struct frame *f, uint64_t
 	while (c && (c->pc != f->pc || c->depth != depth || !stacks_holds(c, f)))
 		c = c->next;
 	return c;
+}
+
+// The same of one frame, and behind it the stack `callers`: no word in memory decides.
+#define STACKS_BEHIND (1ULL << 63) // no depth
+static inline const struct candidate *stacks_met_behind(uint64_t pc, uint32_t callers)
+{
+	return stacks_met(&(struct frame){.pc = pc}, STACKS_BEHIND | callers);
+}
+
+// What a hook's call from the same place found the time before: whoever runs is the same, stands there again,
+// and all that the candidate depends on is as it was. 0: guest_stack has to look further.
+static inline __attribute__((always_inline)) uint32_t stacks_named(const struct thread_ctx *g,
+								   const struct frame *f)
+{
+	const struct named_stack *n = &g->named[f->pc % GUEST_NAMED];
+	const struct candidate *c = n->by;
+	if (n->sp != f->sp || n->who != guest_who(g) || c->pc != f->pc)
+		return 0;
+	bool plain = CTP_LIKELY(c->plain == f->pc); // it depends on return addresses alone
+	return (plain || stacks_frames_hold(c, f)) && CTP_LIKELY(stacks_returns_hold(c, f)) ? c->stack : 0;
 }
 
 int stacks_init(void); // 0, or -1 if there is no memory

@@ -266,14 +266,16 @@ static void forget_self(struct thread_ctx *g)
 
 bool thread_release_all(void)
 {
-	struct timespec nap = {0, 200000};
 	bool all = true;
 	uint32_t n = ctp_load32(&contexts_opened);
 	for (uint32_t i = 0; i < n; i++) {
 		struct thread_ctx *g = (struct thread_ctx *)(contexts + (uint64_t)i * CTX_BYTES);
 		bool shut = !g->self || cpu_shut(&g->guard);
 		for (int naps = 0; !shut && naps < RELEASE_NAPS; naps++) {
-			cpu_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+			// Not nanosleep: the kernel would forget how a sleep goes on that an attach
+			// interrupted.
+			struct timespec nap = {0, 200000};
+			cpu_syscall(SYS_ppoll, 0, 0, (long)&nap, 0, 0, 0);
 			shut = cpu_shut(&g->guard) || ctp_load32(&g->thread->life) == CTP_THREAD_DEAD;
 		}
 		if (shut && g->self)

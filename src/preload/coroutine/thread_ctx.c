@@ -70,7 +70,12 @@ IS(ctp_state, regs[CTP_REG_FP], STATE_FP);
 IS(ctp_state, regs[CTP_REG_S0], STATE_S0);
 IS(ctp_state, regs[CTP_REG_S4], STATE_S4);
 IS(ctp_state, lo, STATE_LO);
-_Static_assert(offsetof(struct ctp_state, guest) + offsetof(struct state_private, top) == STATE_TOP, "top");
+#define IS_PRIVATE(field, off) \
+	_Static_assert(offsetof(struct ctp_state, guest) + offsetof(struct state_private, field) == (off), \
+		       #field)
+IS_PRIVATE(other, STATE_OTHER);
+IS_PRIVATE(other_sp, STATE_OTHER_SP);
+IS_PRIVATE(top, STATE_TOP);
 _Static_assert(TURN_SUSPENDED == CTP_SUSPENDED << CTP_TURN_LIFE &&
 		       TURN_RUNNING == CTP_RUNNING << CTP_TURN_LIFE && TURN_CHANGE == 1 << CTP_TURN_CHANGES &&
 		       TURN_CHANGE_BIT == CTP_TURN_CHANGES,

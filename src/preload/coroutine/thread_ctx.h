@@ -76,6 +76,8 @@
 #define STATE_S3 112
 #define STATE_S4 120
 #define STATE_LO 256
+#define STATE_OTHER 336
+#define STATE_OTHER_SP 344
 #define STATE_TOP 352
 #define TURN_SUSPENDED 0x200 // low 16 bits: suspended, without waits
 #define TURN_RUNNING 0x300

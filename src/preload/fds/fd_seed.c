@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // Registrations from before ctp-run attached: the kernel shows them, but not who made them, nor when. So
-// `reg_by` is nobody, and whom one leads to is found by its data, as of any other. A hook that sees a
-// registration writes its own time, by which what was found is known to be the older one.
+// `reg_by` is nobody, and the coroutine that one references is found by its data, as for any other. A hook
+// that sees the number registered again writes its own time: then what was found here is the older one.
 #include "preload/fds/fd_map.h"
 
-// Has no hook seen it begin? It is the one that was found, though hooks may have met it since.
+// Did it exist before the attach? No hook saw it begin, though hooks may have seen it used since.
 static bool is_as_found(const struct ctp_fd *e)
 {
 	return ctp_peek(&e->life) == CTP_FD_OPEN && ctp_peek(&e->gen) == 1 && e->opened_how == CTP_CALL_NONE;

@@ -100,15 +100,29 @@ static bool current(const struct ctp_wait *w)
 	return e && e->life == CTP_FD_OPEN && e->gen == w->gen;
 }
 
+// To read, to write: at least one of both.
+static void directions(const struct ctp_wait *w, bool dir[2])
+{
+	dir[1] = (w->events & OUT_EVENTS) != 0;
+	dir[0] = (w->events & REAL_EVENTS & ~OUT_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP)) != 0 || !dir[1];
+}
+
+static bool linked(const struct ctp_fd *e, const struct ctp_state *s, const struct ctp_wait *w)
+{
+	uint64_t hint = hint_of(s);
+	bool dir[2];
+	directions(w, dir);
+	return (!dir[0] || e->waiter[0] == hint) && (!dir[1] || e->waiter[1] == hint);
+}
+
 // Leaves the hint back to s in the entry of what it waits for.
 static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 {
 	struct ctp_fd *e = fds_entry(w->fd);
 	uint64_t hint = hint_of(s);
-	bool dir[2] = {(w->events & REAL_EVENTS & ~OUT_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP)) != 0,
-		       (w->events & OUT_EVENTS) != 0};
-	dir[0] |= !dir[1];
-	if ((!dir[0] || e->waiter[0] == hint) && (!dir[1] || e->waiter[1] == hint))
+	bool dir[2];
+	directions(w, dir);
+	if (linked(e, s, w))
 		return;
 	bool ask = !(fd_private(e)->asked & FD_ASKED_KIND) && e->kind == CTP_FD_OTHER;
 	enum ctp_fd_kind kind = ask ? fd_candidates_kind(w->fd) : CTP_FD_OTHER;
@@ -171,6 +185,18 @@ void fds_suspend(struct thread_ctx *g, struct ctp_state *s)
 	}
 	if (g->eagain && !g->probed)
 		spurious_suspends(g, s);
+}
+
+bool fds_waits_again(const struct ctp_state *s, int fd, uint32_t events)
+{
+	const struct ctp_wait *w = &s->waits[0];
+	return s->nwaits == 1 && w->fd == fd && w->events == events && w->epfd == -1 &&
+	       w->how == CTP_WAIT_DECLARED && current(w) && linked(fds_entry(fd), s, w);
+}
+
+bool fds_resumes_plainly(const struct thread_ctx *g, const struct ctp_state *s)
+{
+	return g->batch_fd < 0 && g->anew_fd < 0 && (!s->nwaits || current(&s->waits[0]));
 }
 
 // Whether s goes on although what it waited for has ended, and no event did it.

@@ -7,7 +7,7 @@
 // but marked `ending`: that end was seen, the next generation begins, and fds_ended, which
 // finds another generation than its own, leaves it alone. An open entry without the mark means
 // that an end was missed (CTP_CALL_REOPENED).
-#include "preload/fds/fds.h"
+#include "preload/fds/fds_plain.h"
 #include "preload/guest/clock.h"
 
 #include <linux/futex.h>
@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "cpu.h"
+#include "preload/coroutine/stacks.h"
 #include "preload/guest/coredump_advise.h"
 #include "preload/guest/emit.h"
 #include "preload/guest/exit.h"
@@ -80,28 +81,6 @@ void fds_give(struct ctp_fd *e)
 	fds_give_by(cpu_self(), e);
 }
 
-// ------------------------------------------------------------- the ending mark
-
-// generation << 32 | closing calls under way; a mark of an older generation
-// (a cancelled close left it) counts for nothing.
-static bool ending(const struct ctp_fd *e)
-{
-	return fd_private(e)->ending >> 32 == e->gen && (uint32_t)fd_private(e)->ending;
-}
-
-static void mark(struct ctp_fd *e)
-{
-	if (fd_private(e)->ending >> 32 != e->gen)
-		fd_private(e)->ending = (uint64_t)e->gen << 32;
-	fd_private(e)->ending++;
-}
-
-static void unmark(struct ctp_fd *e)
-{
-	if (ending(e))
-		fd_private(e)->ending--;
-}
-
 // ------------------------------------------------------------- generations begin
 
 static __attribute__((noinline)) void higher(uint64_t fd)
@@ -118,20 +97,24 @@ static inline void high(uint64_t fd)
 		higher(fd);
 }
 
-// The next generation, open, with nothing known yet. e is taken; ctp_poke: what is looked at without that.
-static void renew(struct ctp_fd *e, uint64_t now)
+// The next generation, open; all else is not known yet. b: by which call, and where; `met`: no hook saw it
+// begin. The caller has taken e; what others read without taking it is written by ctp_poke.
+static const struct fd_birth met = {.call = CTP_CALL_NONE, .kind = CTP_FD_OTHER};
+static inline __attribute__((always_inline)) void renew(struct ctp_fd *e, uint64_t now,
+							const struct fd_birth *b, uint64_t who,
+							uint32_t stack)
 {
 	ctp_poke(&e->gen, e->gen + 1);
 	ctp_poke(&e->life, CTP_FD_OPEN);
-	ctp_poke(&e->kind, CTP_FD_OTHER);
-	e->opened_how = CTP_CALL_NONE;
-	ctp_poke(&e->flags, 0);
+	ctp_poke(&e->kind, b->kind);
+	e->opened_how = b->call;
+	ctp_poke(&e->flags, b->nonblock ? CTP_FD_NONBLOCK : 0);
 	uint64_t birth = ctp_add64(&ctp_tracer->region.ext->next_desc, 1) + 1;
 	ctp_poke(&e->desc, birth);
 	e->peer_desc = 0;
 	e->opened = now;
-	e->opener = 0;
-	e->opener_stack = 0;
+	e->opener = who;
+	e->opener_stack = stack;
 	ctp_poke(&e->reg_epfd, -1);
 	ctp_poke(&e->reg_data, 0);
 	e->reg_events = e->reg_epgen = 0;
@@ -154,33 +137,16 @@ static uint64_t owner(const struct ctp_fd *e)
 	return leads ? leads : e->adder ? e->adder : e->reg_by ? e->reg_by : CTP_FD_UNNAMED;
 }
 
-// Closes the present generation. e is taken.
+// The same of any generation.
 static inline __attribute__((always_inline)) void end(struct ctp_fd *e, uint32_t gen,
 						      const struct fd_death *d, uint64_t epoch)
 {
 	if (gen == e->gen) {
-		ctp_poke(&e->life, CTP_FD_CLOSED);
-		ctp_poke(&e->flags, e->flags & ~CTP_FD_NONBLOCK);
-		e->closed_owner = owner(e);
-		e->closed_desc = e->desc;
-	} else {
-		e->closed_owner = e->closed_desc = 0;
+		fds_end_present(e, gen, owner(e), d, epoch);
+		return;
 	}
-	e->stale = 0;
-	e->closed_how = d->call;
-	e->closed = d->time;
-	e->closer = d->closer;
-	e->closer_stack = d->stack;
-	ctp_poke(&e->closed_gen, gen);
-	e->closed_epoch = epoch;
-}
-
-// At the time that the tables say, too: one reading of the clock for both.
-static inline void emit_fd(struct thread_ctx *g, unsigned kind, const struct fd_death *d, int fd,
-			   uint32_t gen)
-{
-	emit_two(g, d->time, ctp_w1(kind, d->call, d->closer), ctp_w2(0, d->stack),
-		 (uint32_t)fd | (uint64_t)gen << 32);
+	e->closed_owner = e->closed_desc = 0;
+	fds_note_end(e, gen, d, epoch);
 }
 
 // A generation whose end nobody saw.
@@ -205,14 +171,13 @@ static __attribute__((noinline, cold)) void end_unseen(struct unseen *u, struct 
 
 static __attribute__((noinline, cold)) void tell_unseen(struct thread_ctx *g, struct unseen *u, int fd)
 {
-	emit_fd(g, CTP_EV_FD_CLOSE, &u->death, fd, u->gen);
+	fds_emit(g, CTP_EV_FD_CLOSE, &u->death, fd, u->gen);
 	if (u->keep)
 		fd_candidates_post(g, u->keep, CTP_CAND_CLOSE, &u->death);
 }
 
-// What `b` says about the generation that e, taken, is in; `like`: its twin, or NULL.
-static void fill(struct ctp_fd *e, const struct fd_birth *b, const struct ctp_fd *like, uint64_t who,
-		 uint32_t stack)
+// Once more, of the generation that e, taken, is in: a call inside this one has told of it.
+static void retell(struct ctp_fd *e, const struct fd_birth *b, uint64_t who, uint32_t stack)
 {
 	e->opened_how = b->call;
 	ctp_poke(&e->kind, b->kind);
@@ -220,8 +185,11 @@ static void fill(struct ctp_fd *e, const struct fd_birth *b, const struct ctp_fd
 	e->opener_stack = stack;
 	if (b->nonblock)
 		ctp_poke(&e->flags, e->flags | CTP_FD_NONBLOCK);
-	if (!like)
-		return;
+}
+
+// e, taken, is a duplicate of `like`.
+static void twin(struct ctp_fd *e, const struct ctp_fd *like)
+{
 	ctp_poke(&e->kind, ctp_peek(&like->kind));
 	ctp_poke(&e->desc, ctp_peek(&like->desc));
 	e->peer_desc = like->peer_desc;
@@ -229,8 +197,15 @@ static void fill(struct ctp_fd *e, const struct fd_birth *b, const struct ctp_fd
 		 e->flags | (ctp_peek(&like->flags) & (CTP_FD_LISTENS | CTP_FD_ROWS | CTP_FD_NONBLOCK)));
 }
 
+// An event of the last batch is of this number: it may be in hand still.
+static inline bool batch_has(const struct thread_ctx *g, const struct ctp_fd *e)
+{
+	return CTP_UNLIKELY(e->event_time && e->event_time == g->batch_time);
+}
+
 // Begins a generation; `like`: what it is a duplicate of, or NULL. Returns its desc, 0 if nothing was done.
-static uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b, const struct ctp_fd *like)
+static __attribute__((noinline)) uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b,
+						const struct ctp_fd *like)
 {
 	struct ctp_fd *e = fds_entry(fd);
 	if (!e) {
@@ -244,30 +219,54 @@ static uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b, co
 	if (!fds_take_by(g, e))
 		return 0;
 	uint64_t now = emit_now(); // who ended the last generation has read the clock by now
-	bool open = e->life == CTP_FD_OPEN && !ending(e);
+	bool open = e->life == CTP_FD_OPEN && !fds_marked(e);
 	bool told = open && fd_private(e)->birth > b->since &&
 		    (e->opener == who || e->opened_how == CTP_CALL_NONE);
 	bool missed = open && !told;
 	if (CTP_UNLIKELY(missed))
 		end_unseen(&unseen, e, fd, now);
-	if (!told) {
-		if (CTP_UNLIKELY(e->event_time && e->event_time == g->batch_time)) {
+	if (told) {
+		retell(e, b, who, stack);
+	} else {
+		if (batch_has(g, e)) {
 			g->anew_fd = fd;
 			g->anew_gen = e->gen + 1;
 		}
-		renew(e, now);
+		renew(e, now, b, who, stack);
 	}
-	fill(e, b, like, who, stack);
+	if (like)
+		twin(e, like);
 	uint64_t desc = e->desc;
 	uint32_t gen = e->gen;
 	fds_give_by(g, e);
 	if (CTP_UNLIKELY(missed))
 		tell_unseen(g, &unseen, fd);
 	if (!told)
-		emit_fd(g, CTP_EV_FD_OPEN,
-			&(struct fd_death){.call = b->call, .closer = who, .stack = stack, .time = now}, fd,
-			gen);
+		fds_emit(g, CTP_EV_FD_OPEN,
+			 &(struct fd_death){.call = b->call, .closer = who, .stack = stack, .time = now}, fd,
+			 gen);
 	return desc;
+}
+
+// What nearly every opening is: of a number that is free as far as is known, where one was opened before.
+// False: it is not so, and nothing was done.
+static inline bool begin_plainly(struct thread_ctx *g, int fd, const struct fd_birth *b)
+{
+	if ((uint64_t)fd > ctp_load64(&g->ext->fd_high)) // it is below fds_max
+		return false;
+	struct ctp_fd *e = &g->fds[fd];
+	uint32_t stack = stacks_named(g, &b->frame);
+	if (!stack || !fds_take_free(g, e))
+		return false;
+	struct fd_death d = {.call = b->call, .time = emit_now(), .closer = guest_who(g), .stack = stack};
+	bool plain = e->life != CTP_FD_OPEN && !batch_has(g, e);
+	if (CTP_LIKELY(plain))
+		renew(e, d.time, b, d.closer, stack);
+	uint32_t gen = e->gen;
+	fds_give_by(g, e);
+	if (CTP_LIKELY(plain))
+		fds_emit(g, CTP_EV_FD_OPEN, &d, fd, gen);
+	return plain;
 }
 
 static void peer(int fd, uint64_t own, uint64_t other)
@@ -282,7 +281,8 @@ static void peer(int fd, uint64_t own, uint64_t other)
 
 void fds_opened(struct thread_ctx *g, int fd, const struct fd_birth *b)
 {
-	begin(g, fd, b, NULL);
+	if (CTP_UNLIKELY(!begin_plainly(g, fd, b)))
+		begin(g, fd, b, NULL);
 }
 
 void fds_opened_pair(struct thread_ctx *g, const int fd[2], const struct fd_birth *b)
@@ -292,9 +292,25 @@ void fds_opened_pair(struct thread_ctx *g, const int fd[2], const struct fd_birt
 	peer(fd[1], other, one);
 }
 
+// A connection's numbers are a reader's and a writer's; of all else, whoever waits may take what comes.
+static void mark_duped(struct ctp_fd *e)
+{
+	enum ctp_fd_kind kind = ctp_peek(&e->kind);
+	uint32_t flags = ctp_peek(&e->flags);
+	bool stream = kind == CTP_FD_TCP || kind == CTP_FD_UNIX || kind == CTP_FD_FILE;
+	if ((flags & CTP_FD_DUPED) || (stream && !(flags & CTP_FD_LISTENS)) || !fds_take(e))
+		return;
+	ctp_poke(&e->flags, e->flags | CTP_FD_DUPED);
+	fds_give(e);
+}
+
 void fds_duped(struct thread_ctx *g, int from, int fd, const struct fd_birth *b)
 {
-	begin(g, fd, b, fds_gen(g, from) ? fds_entry(from) : NULL);
+	struct ctp_fd *like = fds_gen(g, from) ? fds_entry(from) : NULL;
+	if (!begin(g, fd, b, like) || !like)
+		return;
+	mark_duped(like);
+	mark_duped(fds_entry(fd));
 }
 
 static void nonblock(int fd, uint64_t desc, bool on)
@@ -337,15 +353,15 @@ uint32_t fds_gen(struct thread_ctx *g, int fd)
 		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_FDS);
 		return 0;
 	}
-	bool met = e->life != CTP_FD_OPEN;
-	struct fd_death d = {.call = CTP_CALL_NONE, .time = met ? guest_now() : 0};
-	if (met)
-		renew(e, d.time);
+	bool new = e->life != CTP_FD_OPEN;
+	struct fd_death d = {.call = CTP_CALL_NONE, .time = new ? guest_now() : 0};
+	if (new)
+		renew(e, d.time, &met, 0, 0);
 	uint32_t gen = e->gen;
 	fds_give(e);
 	high((uint64_t)fd);
-	if (met)
-		emit_fd(g, CTP_EV_FD_OPEN, &d, fd, gen);
+	if (new)
+		fds_emit(g, CTP_EV_FD_OPEN, &d, fd, gen);
 	return gen;
 }
 
@@ -356,7 +372,7 @@ bool fds_found(int fd, enum ctp_fd_kind kind, uint32_t flags)
 		return false;
 	bool fresh = !e->gen; // else a hook has seen it
 	if (fresh) {
-		renew(e, ctp_tracer->region.ext->attached);
+		renew(e, ctp_tracer->region.ext->attached, &met, 0, 0);
 		ctp_poke(&e->kind, kind);
 		ctp_poke(&e->flags, flags);
 	}
@@ -378,7 +394,7 @@ static inline __attribute__((always_inline)) void ending_one(struct thread_ctx *
 	if (!x->open && !x->before)
 		x->before = guest_now();
 	if (x->open) {
-		mark(e);
+		fds_mark(e);
 		x->listened |= e->flags & CTP_FD_LISTENS;
 		bool waited = fd_waits_any(e, fd);
 		if (waited || (e->flags & CTP_FD_ROWS)) // who waits through a set, the engine finds
@@ -426,7 +442,7 @@ static inline __attribute__((always_inline)) bool ends_here(struct ctp_fd *e, co
 		return marked && e->life == CTP_FD_OPEN;
 	if (x->open)
 		return e->life == CTP_FD_OPEN; // else a call inside this one has ended it
-	renew(e, x->before);                   // opened unseen, discovered as it ends
+	renew(e, x->before, &met, 0, 0);       // opened unseen, discovered as it ends
 	*gen = e->gen;
 	return true;
 }
@@ -457,11 +473,11 @@ static inline __attribute__((always_inline)) void ended_one(struct thread_ctx *g
 	struct ctp_fd *e = fds_entry(fd);
 	if (!e || !fds_take_by(g, e))
 		return;
-	bool marked = ending(e);
+	bool marked = fds_marked(e);
 	const struct fd_keep *k = one ? NULL : kept(x, fd);
 	uint32_t gen = one ? x->gen : k ? k->cand.gen : e->gen;
 	if (gen == e->gen && (x->open || !one))
-		unmark(e);
+		fds_unmark(e);
 	bool ends = counts && ends_here(e, x, one, marked, &gen);
 	if (ends)
 		end_kept(x, e, fd, gen, d);
@@ -469,7 +485,7 @@ static inline __attribute__((always_inline)) void ended_one(struct thread_ctx *g
 	if (!ends)
 		return;
 	high((uint64_t)fd);
-	emit_fd(g, CTP_EV_FD_CLOSE, d, fd, gen);
+	fds_emit(g, CTP_EV_FD_CLOSE, d, fd, gen);
 }
 
 void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f,

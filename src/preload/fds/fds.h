@@ -20,12 +20,13 @@ struct thread_ctx *hook_enter_slow(void);
 // time must come by hook_enter_slow unless g->plain.
 static inline __attribute__((always_inline)) struct thread_ctx *hook_try(void)
 {
-	struct thread_ctx *g = cpu_self();
+	uint64_t place = cpu_self_place();
+	struct thread_ctx *g = cpu_self_at(place);
 	if (CTP_UNLIKELY(!g || g->guard != 1))
 		return NULL;
 	if (CTP_UNLIKELY(!cpu_shut(&g->guard)))
 		return NULL;
-	if (CTP_UNLIKELY(cpu_self() != g)) { // preempted since, and now on another thread
+	if (CTP_UNLIKELY(!cpu_self_is(place, g))) { // preempted since, and now on another thread
 		g->opens = 1;
 		return NULL;
 	}
@@ -33,14 +34,19 @@ static inline __attribute__((always_inline)) struct thread_ctx *hook_try(void)
 	return g;
 }
 
-static inline __attribute__((always_inline)) struct thread_ctx *hook_enter(void)
+// What hook_try gave becomes what hook_enter gives.
+static inline __attribute__((always_inline)) struct thread_ctx *hook_enter_from(struct thread_ctx *g)
 {
-	struct thread_ctx *g = hook_try();
 	if (CTP_LIKELY(g && g->plain))
 		return g;
 	if (g)
 		guest_leave(g);
 	return hook_enter_slow();
+}
+
+static inline __attribute__((always_inline)) struct thread_ctx *hook_enter(void)
+{
+	return hook_enter_from(hook_try());
 }
 
 // ------------------------------------------------------------- the table
@@ -53,6 +59,11 @@ static inline struct ctp_fd *fds_entry(int fd)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
 	return fd >= 0 && (uint32_t)fd < r->fds_max ? &r->fds[fd] : NULL;
+}
+// The same by the thread's own copies, where a hook is under way.
+static inline struct ctp_fd *fds_entry_by(const struct thread_ctx *g, int fd)
+{
+	return (uint32_t)fd < g->fds_max ? &g->fds[fd] : NULL;
 }
 // Takes and gives an entry; a signal handler cannot deadlock on it, as the guard
 // is shut. False, and the gap noted, if its holder never lets go.
@@ -81,6 +92,15 @@ static inline void fds_give_by(struct thread_ctx *g, struct ctp_fd *e)
 	if (g)
 		g->taken = NULL;
 }
+// Only if nobody has it.
+static inline bool fds_take_free(struct thread_ctx *g, struct ctp_fd *e)
+{
+	uint32_t seq;
+	if (CTP_LIKELY(fds_try(g, e, &seq)))
+		return true;
+	g->taken = NULL;
+	return false;
+}
 void fds_abandon(struct thread_ctx *g); // the hook in which it was taken does not go on
 // The generation of a descriptor that is known to be open; one never seen, or
 // opened unseen, is discovered here. 0: the table has no room.
@@ -106,8 +126,9 @@ struct fd_birth {
 };
 static inline uint64_t fds_births(void)
 {
-	bool has = ctp_tracer->attached && !ctp_tracer->v1;
-	return has ? ctp_load64(&ctp_tracer->region.ext->next_desc) : 0;
+	if (CTP_UNLIKELY(!ctp_tracer->attached || ctp_tracer->v1))
+		return 0;
+	return ctp_load64(&ctp_tracer->region.ext->next_desc);
 }
 void fds_opened(struct thread_ctx *g, int fd, const struct fd_birth *b);
 void fds_opened_pair(struct thread_ctx *g, const int fd[2], const struct fd_birth *b);
@@ -127,6 +148,7 @@ struct fd_ends {
 	uint64_t before;       // a time before the call, if one was asked for; 0
 	struct fd_keep *keeps; // those under a waiter
 };
+// (What nearly every close does: fds_plain.h)
 void fds_ending(struct thread_ctx *g, struct fd_ends *x, int first, int last);
 void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, const struct frame *f,
 	       bool counts);
@@ -160,10 +182,13 @@ uint64_t fd_candidates_epoch(void); // raises the epoch: only after the call has
 // May a suspended coroutine wait on it? e is taken. Looks whom a registration
 // leads to, if that was not known when it was made: the coroutine may be younger.
 bool fd_waits_some(struct ctp_fd *e, int fd);
+static inline __attribute__((always_inline)) bool fd_waits_never(const struct ctp_fd *e)
+{
+	return !(e->waiter[0] | e->waiter[1] | e->leads | (e->flags & CTP_FD_MANY)) && e->reg_epfd < 0;
+}
 static inline bool fd_waits_any(struct ctp_fd *e, int fd)
 {
-	bool never = !(e->waiter[0] | e->waiter[1] | e->leads | (e->flags & CTP_FD_MANY)) && e->reg_epfd < 0;
-	return CTP_UNLIKELY(!never) && fd_waits_some(e, fd);
+	return CTP_UNLIKELY(!fd_waits_never(e)) && fd_waits_some(e, fd);
 }
 void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev,
 			 const struct frame *f);
@@ -206,8 +231,8 @@ bool fd_waits_for(uint64_t hint, int fd, uint32_t gen);
 
 // The guest's own words of a state (bad_resume.h has those before).
 void spurious_suspends(struct thread_ctx *g,
-		       struct ctp_state *s); // after EAGAIN; its time and stack are known
-void spurious_served(struct ctp_fd *e);      // somebody got something of what several wait for
+		       struct ctp_state *s);    // after EAGAIN; its time and stack are known
+void spurious_served(struct ctp_fd *e, int fd); // somebody got something of what several wait for
 
 // ------------------------------------------- numbers that are no longer what they were (fd_bad.c)
 

@@ -68,6 +68,7 @@ void held_suspend(struct thread_ctx *g, const struct ctp_state *s)
 			continue;
 		struct ctp_incident n = {
 			.rule = RULE_HELD, .fd = -1, .who = s->id, .stack = s->stack, .call = CTP_BLOCK_LOCK};
+		n.flags = g->nwaits || g->eagain ? CTP_HELD_WAITS : 0;
 		n.value[VALUE_TIME] = s->since;
 		n.value[VALUE_LOCK] = (uint64_t)g->locks[i];
 		n.value[VALUE_WAITED] = h->waited;

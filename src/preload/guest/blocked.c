@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A call that took long is recorded once it has returned, with the time that it took: what lasts shorter
-// than a few microseconds leaves nothing. A switch ends the slice and with it `timed`, so the time of a call
-// that was left by one is nobody's.
+// A call that took long is recorded once it has returned, with the time that it took; one that took less than
+// a few microseconds leaves no record. A switch ends the slice and with it `timed`, so a call that is left by
+// a switch is not recorded.
 #include "preload/guest/blocked.h"
 
 #include "preload/guest/emit.h"

@@ -3,7 +3,7 @@
 // The adaptive clock: how many switches share a reading, and what becomes of a window that was long.
 #include "preload/guest/clock.h"
 
-// Those who left in the window, and have not gone on since, left at some time in it.
+// Coroutines that were suspended in the window, and not resumed since, were suspended at some time in it.
 static void tell(struct thread_ctx *g, uint64_t now)
 {
 	for (unsigned i = 0; i < GUEST_WINDOW; i++) {
@@ -30,7 +30,7 @@ void clock_close_long(struct thread_ctx *g, uint64_t now)
 {
 	if (now <= g->clock)
 		return;
-	if (now - g->clock > CTP_LATE_TICKS - 2 * GUEST_WINDOW) {
+	if (now - g->clock > CLOCK_SHORT) {
 		tell(g, now);
 		if (!ctp_tracer->sparse)
 			share(g, g->clock_next >> 1);

@@ -13,10 +13,12 @@
 // Whom another thread left is entered with a reading: no time falls within a coroutine.
 #pragma once
 
+#include "cpu.h"
 #include "ctp/late.h"
 #include "preload/guest/guest.h"
 
 enum { CLOCK_RATE_SLOTS = 1024 }; // of a thread's ring: the rate is looked at as often
+enum { CLOCK_SHORT = CTP_LATE_TICKS - 2 * GUEST_WINDOW }; // what is not above that is a short window
 
 void clock_begin(struct thread_ctx *g);
 // A thread has filled some of its ring up to `now`: how many switches may do with one reading from here on?
@@ -34,4 +36,28 @@ static inline void clock_close(struct thread_ctx *g, uint64_t now)
 {
 	if (CTP_UNLIKELY(g->clock_next))
 		clock_close_long(g, now);
+}
+
+// The time of a switch that comes without any other call of a hook before it. False, and nothing has changed:
+// the window has become a long one, and clock_close is to tell of it.
+static inline __attribute__((always_inline)) bool clock_quick(struct thread_ctx *g, struct ctp_state *from,
+							      const struct ctp_state *to, uint64_t *now)
+{
+	if (CTP_LIKELY(!g->clock_next)) {
+		*now = CTP_TIME_READ(cpu_ticks());
+		return true;
+	}
+	uint64_t at = ctp_ring_head(g->thread) & g->clock_mask;
+	if (at && to->thread == g->slot) {
+		g->window[at] = from;
+		*now = g->clock += 2;
+		return true;
+	}
+	*now = CTP_TIME_READ(cpu_ticks());
+	if (*now - g->clock > CLOCK_SHORT)
+		return false;
+	g->clock = *now - 1;
+	g->clock_mask = g->clock_next;
+	ctp_store64(&g->thread->time_read, *now);
+	return true;
 }

@@ -95,12 +95,16 @@ static bool look(struct thread_ctx *g, uint64_t head, unsigned slots)
 	return room != CTP_RING_FULL;
 }
 
+enum { DETACHED_NAPS = 400 }; // less than thread_release_all waits
+
 bool emit_wait(bool (*is_there)(void *arg), void *arg)
 {
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	struct timespec nap = {0, 100000};
 	uint64_t beat = ctp_load64(&e->heartbeat);
-	for (int naps = 0, stalls = 0; stalls < 30 && !exit_silent(); naps++) {
+	for (int naps = 0, stalls = 0, detached = 0;
+	     stalls < 30 && !exit_silent() && detached < DETACHED_NAPS; naps++) {
+		detached += !ctp_load32(&ctp_tracer->attached); // the engine reads until it has been detached
 		if (naps % 2000 == 1999 && !emit_lives(ctp_load32(&e->engine_pid)))
 			return false;
 		if (naps == 10000) { // a second: it is starved
@@ -220,12 +224,10 @@ void emit_switch_slow(struct thread_ctx *g, const struct emit_switch *s)
 		return;
 	uint64_t near = t->near, to = s->to - near;
 	bool sure = near <= CTP_ID_MASK && (s->to_n & CTP_TOLD_MASK) != CTP_TOLD;
-	bool native = s->to == t->native;
-	if (sure && (native || to < CTP_SHORT_NATIVE)) {
-		uint64_t head = ctp_ring_head(t);
-		struct ctp_record *r = ctp_ring_slot(g->ring, g->ring_capacity, head);
-		ctp_record_set_short(r, s->now, s->how, native ? CTP_SHORT_NATIVE : to, s->stack, s->to_n);
-		ctp_ring_publish(t, head + 1);
+	if (sure && (to < CTP_SHORT_NATIVE || s->to == t->native)) {
+		struct emit_place p = {ctp_ring_head(t), to < CTP_SHORT_NATIVE ? to : CTP_SHORT_NATIVE};
+		emit_put(g, &p, s->now, s->how, s->stack, s->to_n);
+		ctp_ring_publish(t, p.head + 1);
 		return;
 	}
 	if (!has_room(g, 2, s->now))

@@ -16,7 +16,7 @@ void emit_init(void); // before any time is read
 // Whether the engine's process is still there, and no zombie.
 bool emit_lives(uint32_t engine);
 // --overflow=block: naps and wakes the engine until is_there(arg). False: the engine is gone, or its
-// heartbeat has stood still for half a minute, or exit handlers run.
+// heartbeat has stood still for half a minute, it was detached a while ago, or exit handlers run.
 bool emit_wait(bool (*is_there)(void *arg), void *arg);
 // Room for a record of so many slots, made `now`; where it begins is known only after this. False: it is
 // lost, and counted.
@@ -33,19 +33,44 @@ struct emit_switch {
 // In two slots, or into a ring that is full by what is known.
 void emit_switch_slow(struct thread_ctx *g, const struct emit_switch *s);
 
+// The place of a record that takes one slot, and the word in it that names the incoming coroutine.
+struct emit_place {
+	uint64_t head, to;
+};
+
+// False: it takes two slots, or the ring is full by what is known.
+static inline __attribute__((always_inline)) bool emit_place(const struct thread_ctx *g, uint64_t to,
+							     uint64_t to_n, struct emit_place *p)
+{
+	const struct ctp_thread *t = g->thread;
+	p->head = ctp_ring_head(t);
+	p->to = to - t->near;
+	if (CTP_UNLIKELY(p->to >= CTP_SHORT_NATIVE)) {
+		if (to != t->native || t->near > CTP_ID_MASK)
+			return false;
+		p->to = CTP_SHORT_NATIVE;
+	}
+	return CTP_LIKELY((to_n & CTP_TOLD_MASK) != CTP_TOLD && ctp_ring_fits(t, p->head, 1));
+}
+
+// The record, which nobody sees before it is published: its number is p->head.
+static inline __attribute__((always_inline)) void emit_put(struct thread_ctx *g, const struct emit_place *p,
+							   uint64_t now, unsigned how, uint32_t stack,
+							   uint64_t to_n)
+{
+	ctp_record_set_short(&g->ring[p->head & g->ring_mask], now, how, p->to, stack, to_n);
+}
+
 static inline __attribute__((always_inline)) void emit_switch(struct thread_ctx *g,
 							      const struct emit_switch *s)
 {
-	struct ctp_thread *t = g->thread;
-	uint64_t head = ctp_ring_head(t), to = s->to - t->near;
-	if (CTP_UNLIKELY(to >= CTP_SHORT_NATIVE || (s->to_n & CTP_TOLD_MASK) == CTP_TOLD ||
-			 !ctp_ring_fits(t, head, 1))) {
+	struct emit_place p;
+	if (CTP_UNLIKELY(!emit_place(g, s->to, s->to_n, &p))) {
 		emit_switch_slow(g, s);
 		return;
 	}
-	ctp_record_set_short(ctp_ring_slot(g->ring, g->ring_capacity, head), s->now, s->how, to, s->stack,
-			     s->to_n);
-	ctp_ring_publish(t, head + 1);
+	emit_put(g, &p, s->now, s->how, s->stack, s->to_n);
+	ctp_ring_publish(g->thread, p.head + 1);
 }
 
 // As emit_at, where there is no version-1 engine.

@@ -2,8 +2,8 @@
 //
 // Finds the descriptors of events in the modules that are mapped, by a note that each leaves
 // (include/ctp/event.h), enters each event into the region's table, and switches on what is chosen. The
-// loader holds a lock of its own while it goes through the modules, so one thread at a time writes here. A
-// descriptor is on only while its row is set.
+// loader holds its lock while it walks the modules, so one thread at a time writes here. A descriptor is on
+// only while its row is set.
 #include "preload/guest/events.h"
 
 #include <elf.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Reads the first bytes of a program, as the kernel and the loader will. It is called between vfork and exec,
-// in signal handlers, and on small stacks: system calls only, those that the loader makes, too, and nothing
-// is kept. Where anything is not as expected, the image is fine: exec itself will say what is wrong.
+// in signal handlers, and on small stacks: so it makes only system calls that the loader makes, too, and
+// keeps nothing. If anything is not as expected, the image counts as fine: exec itself will report what is
+// wrong.
 #include "preload/guest/exec_image.h"
 
 #include <elf.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A program may bind itself to the calls that it needs and be killed for any other: those that hooks
-// make beside its own are such. So a filter that is installed by prctl is tried out here, for each
-// call. What it says may depend on arguments, or on more than is understood here: then the call counts as
-// forbidden. So is one that is installed by syscall(SYS_seccomp, ...), as libseccomp does it. Of filters that
-// were there before the program nothing is known here, nor of those of a system call in its own code.
+// A program may restrict itself by seccomp to the system calls that it needs, and be killed for any other:
+// also for those that hooks make. So a filter that the program installs by prctl, or by syscall(SYS_seccomp,
+// ...) as libseccomp does, is run here for each call that hooks make. If the answer depends on arguments, or
+// on anything else that is not understood here, the call counts as forbidden. Not known here: filters from
+// before the program began, and those that it installs by a system call in its own code.
 #include "preload/guest/filter.h"
 
 #include <linux/audit.h>

@@ -42,7 +42,13 @@ struct frame {
 	uint64_t pc, sp, fp;
 };
 
-enum { GUEST_ALTS = 4, GUEST_LOCKS = 4, GUEST_WINDOW = 16 };
+// A stack that a hook has named: by what, and who stood there.
+struct named_stack {
+	uint64_t who, sp;
+	const struct candidate *by;
+};
+
+enum { GUEST_ALTS = 4, GUEST_LOCKS = 4, GUEST_WINDOW = 16, GUEST_NAMED = 8 };
 
 // A thread context: private memory that fork wipes, so that in a child every
 // guard is taken. Offsets up to `argument` are known to assembly (thread_ctx.h).
@@ -158,6 +164,8 @@ struct thread_ctx {
 	bool plain;       // it has tables, and every switch reads the clock (clock_next is 0)
 	const struct ctp_ext *ext;
 
+	struct named_stack named[GUEST_NAMED]; // by return address: the last ones (stacks.h)
+
 	struct thread_ctx *volatile
 		*self; // the thread's own word that says that this is its context (thread.c)
 };
@@ -210,3 +218,7 @@ void memory_init(void); // the region is a fresh one
 void fds_suspend(struct thread_ctx *g, struct ctp_state *s);
 // Called when `s`, which had waits, goes on.
 void fds_resume(struct thread_ctx *g, struct ctp_state *s);
+// Would fds_suspend, were fd all that s waits for, as it has declared, leave everything as it is?
+bool fds_waits_again(const struct ctp_state *s, int fd, uint32_t events);
+// And fds_resume?
+bool fds_resumes_plainly(const struct thread_ctx *g, const struct ctp_state *s);

@@ -9,9 +9,11 @@
 #include "ctp/ctp.h"
 
 struct state_private {
-	uint64_t queued; // 1: the station is in the queue of those to be used again (station.c)
-	uint64_t before; // enum ctp_how before it ended; life | how << 8 before its stack was released
-	uint64_t spurious_round; // round of the herd in which it was counted last, + 1 (fd_spurious.c)
+	uint32_t queued; // 1: the station is in the queue of those to be used again (station.c)
+	uint32_t before; // enum ctp_how before it ended; life | how << 8 before its stack was released
+	// What named its stack where it left before it left from where it did last, and the stack pointer
+	// there; 0: not known. From both places it has gone on. (fast_path.h)
+	uint64_t other, other_sp;
 	union {
 		uint64_t top;     // of its stack, as of ctp_state.last (struct candidate)
 		uint64_t resumer; // hook_announce.c: station << 40 | id, as in `maker`
@@ -20,7 +22,10 @@ struct state_private {
 		uint64_t release_lo; // what took its stack (bad_resume.h): from ...
 		uint64_t told;       // the program's words for it
 	};
-	uint64_t release_hi; // ... to
+	union {
+		uint64_t release_hi; // ... to
+		uint64_t copied;     // begin.c: where the library keeps it that copies its stack
+	};
 	union {
 		uint64_t release_by; // who (ctp_id and kind, as guest_who gives them)
 		uint64_t maker;      // station << 40 | id
@@ -30,15 +35,16 @@ struct state_private {
 		uint64_t promise;    // its offset in the frame << 32 | words
 	};
 	uint64_t spurious_since; // when it suspended for what it `tried`
-	uint64_t spurious_row;   // spurious wakeups in a row
-	uint64_t spurious_began; // when that row began
+	uint64_t spurious_began; // when the row of its spurious wakeups began
+	uint32_t spurious_row;   // how many there are
+	uint32_t spurious_round; // round of the herd in which it was counted last, + 1 (fd_spurious.c)
 };
 _Static_assert(sizeof(struct state_private) == sizeof(((struct ctp_state *)0)->guest),
 	       "all of ctp_state.guest");
 _Static_assert(_Alignof(struct state_private) == 8 && offsetof(struct ctp_state, guest) % 8 == 0, "aligned");
 
 struct fd_private {
-	uint64_t ending;     // generation << 32 | closing calls under way (fds.c)
+	uint64_t ending;     // closing calls of the present generation under way (fds.c)
 	uint64_t asked : 8;  // FD_ASKED_*: what the kernel has been asked (fds.h)
 	uint64_t birth : 56; // the number of the present generation, of all that ever began
 };

@@ -2,12 +2,12 @@
 //
 // Probes: functions of the program's own that are called where its events are signalled.
 //
-// A probe has a slot, which is never given back to anybody else's memory, so whoever signals may read it at
-// any time. A call is entered into the slot's list before the slot is found to be live; who detaches makes
-// the slot one that leaves, and waits until it has seen each entry of the list free once. In the one order of
-// these (ctp_order_*), either the call sees that the slot leaves, and is not made, or who detaches sees the
-// call. No lock is taken by who signals. A call is known by its coroutine, as that may go on in another
-// thread.
+// A probe has a slot whose memory is never freed, so a thread that signals an event may read it at any time.
+// The signalling thread enters its call into the slot's list before it checks that the slot is live. The
+// detaching thread first marks the slot as leaving, and then waits until it has seen each entry of the list
+// free once. In the single order of these accesses (ctp_order_*), either the signalling thread sees the mark
+// and makes no call, or the detaching thread sees the call. Signalling takes no lock. A call is identified by
+// its coroutine, which may continue on another thread.
 //
 // Invariants: call, data and rows change only while the slot is free. A slot that leaves is free when the
 // list of its calls is empty.

@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// How it is called. In all but the last four the suspended context lies on its own stack: a
+// How it is called. In all but the last five the suspended context lies on its own stack: a
 // *handle* is its stack pointer, and `bytes` above it is where the caller goes on.
 enum switcher_family {
 	SWITCHER_HANDLE = 1, // (handle, data)
@@ -42,13 +42,16 @@ enum switcher_family {
 			 // pointer at sp_at, less `bytes`, the address where it goes on at pc_at
 	SWITCHER_SAVE,   // (where the caller's registers are stored), as setjmp; RESTORE is its longjmp
 	SWITCHER_RESTORE,
-	SWITCHER_MAKE, // (top of the stack, size, function): the handle of a new context
+	SWITCHER_MAKE,     // (top of the stack, size, function): the handle of a new context
+	SWITCHER_GREENLET, // (result, the other): stacks are copied; where the other's begins is at sp_at, 0:
+			   // it does not run yet, or no more; where it ends at pc_at, -1: the thread's own
 };
 
 struct switcher_row {
 	const char *kind;
-	uint8_t family, length, hole, anchor_at, prefix;
+	uint8_t family, hole, anchor_at, prefix;
 	uint8_t bytes, sp_at, pc_at;
+	uint16_t length;
 	uint32_t anchor;
 	uint64_t hash;
 };

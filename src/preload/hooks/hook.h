@@ -77,10 +77,11 @@ HOOK_INLINE void wait_begin(struct thread_ctx *g)
 
 static inline void wait_leave(struct thread_ctx *g)
 {
-	uint64_t seq = ctp_load64(&g->thread->wait_seq);
+	struct ctp_thread *t = g->thread;
+	uint64_t seq = ctp_load64(&t->wait_seq);
 	g->waiting = false;
-	if (seq & 1)
-		ctp_store64(&g->thread->wait_seq, seq + 1);
+	if (CTP_LIKELY(seq & 1))
+		ctp_store64(&t->wait_seq, seq + 1);
 }
 
 HOOK_INLINE void wait_end(struct thread_ctx *g)
@@ -181,8 +182,8 @@ HOOK_INLINE bool io_is_plain(struct thread_ctx *g, ssize_t r, int fd, uint32_t e
 	uint64_t last = ctp_load64(events == EPOLLIN ? &e->last_in : &e->last_out);
 	if (events == EPOLLIN && (g->nwaits || !r))
 		return false;
-	if (!last || last << 1 != s->id << 1 || (e->flags & CTP_FD_MANY) || g->eagain || g->timed ||
-	    io_touches(g, e, fd))
+	if (!last || last << 1 != s->id << 1 || (e->flags & (CTP_FD_MANY | CTP_FD_DUPED)) || g->eagain ||
+	    g->timed || io_touches(g, e, fd))
 		return false;
 	s->tried = 0;
 	return true;
@@ -221,18 +222,14 @@ HOOK_INLINE ssize_t io_leave(ssize_t r, int fd, uint32_t events, bool waited)
 
 // In an opener's hook: before the real call, and with what it returned.
 #define OPENING(how, what) \
-	struct fd_birth birth = {.call = (how), .kind = (what), .since = fds_births()}; \
+	struct fd_birth birth; \
+	birth.call = (how); \
+	birth.kind = (what); \
+	birth.since = fds_births(); \
+	birth.nonblock = false; \
 	CPU_CALLER(&birth.frame)
 
-static inline int hook_opened(int fd, const struct fd_birth *b)
-{
-	struct thread_ctx *g = fd >= 0 ? hook_enter() : NULL;
-	if (g) {
-		fds_opened(g, fd, b);
-		guest_leave(g);
-	}
-	return fd;
-}
+int hook_opened(int fd, const struct fd_birth *b); // (hook_open.c)
 
 // ------------------------------------------------------------- signals
 

@@ -19,11 +19,14 @@
 #include "preload/coroutine/stack_index.h"
 #include "preload/coroutine/stacks.h"
 #include "preload/coroutine/station.h"
+#include "preload/coroutine/thread_ctx.h"
 #include "preload/fds/fds.h"
 #include "preload/guest/emit.h"
 #include "preload/guest/modules.h"
 
 _Static_assert(CTP_REASONS == CTP_WAITS_REASONS, "of the program's header, and of the region");
+
+#define ANNOUNCE_INLINE static inline __attribute__((always_inline))
 
 enum { PROMISE_WORDS = 64 };
 
@@ -84,23 +87,41 @@ struct leaving {
 	const struct frame *f; // NULL: it has resumed another one, and stands where it stood
 };
 
-static inline __attribute__((always_inline)) void leave(struct thread_ctx *g, struct ctp_state *s,
-							const struct leaving *x, uint64_t now)
+// What s leaves with, but for its stack. Its state is being written.
+ANNOUNCE_INLINE void put_leave(struct ctp_state *s, const struct leaving *x, bool again, uint64_t now)
+{
+	uint16_t both = (uint16_t)(x->how | (again ? CTP_STATE_AGAIN << 8 : 0));
+	memcpy((char *)s + STATE_HOW, &both, sizeof(both)); // one store, which both are loaded from
+	s->last = (uint64_t)&stacks_none;
+	s->regs[CTP_REG_SP] = x->f || s->entity == CTP_COROUTINE ? s->lo : 0;
+	s->reason = (uint8_t)x->reason;
+	s->late = 0;
+	s->since = now;
+}
+
+ANNOUNCE_INLINE void put_run(const struct thread_ctx *g, struct ctp_state *s, uint64_t now)
+{
+	s->thread = g->slot;
+	s->runs = 1;
+	s->since = now;
+}
+
+ANNOUNCE_INLINE void runs_now(struct thread_ctx *g, struct ctp_state *s)
+{
+	g->thread->switches++;
+	g->thread->current = s->id;
+	g->current = s;
+}
+
+static void leave(struct thread_ctx *g, struct ctp_state *s, const struct leaving *x, uint64_t now)
 {
 	bool again = false;
 	ctp_state_begin(s);
 	if (x->f && x->life == CTP_SUSPENDED)
 		again = name(g, s, x->f);
-	else if (!announced_is(s))
+	else if (!announced_is(s) || x->life == CTP_FINISHED)
 		s->stack = 0;
-	if (x->life == CTP_FINISHED)
-		s->stack = 0;
-	s->last = (uint64_t)&stacks_none;
-	s->regs[CTP_REG_SP] = s->entity == CTP_COROUTINE ? s->lo : 0;
-	s->how = x->how;
-	s->reason = (uint8_t)x->reason;
-	s->flags = (s->flags & ~CTP_STATE_OF_LEAVE) | (again ? CTP_STATE_AGAIN : 0);
-	s->since = now;
+	put_leave(s, x, again, now);
 	if (CTP_UNLIKELY(s->nwaits)) // it shares a word with what is loaded as one below: storing part of it
 				     // stalls
 		s->nwaits = 0;
@@ -113,27 +134,23 @@ static inline __attribute__((always_inline)) void leave(struct thread_ctx *g, st
 	}
 }
 
-static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, struct ctp_state *to,
-						       const struct leaving *x)
+static void pass(struct thread_ctx *g, struct ctp_state *to, const struct leaving *x)
 {
 	struct ctp_state *from = g->current;
 	struct ctp_thread *t = g->thread;
 	uint64_t now = emit_now();
+	clock_close(g, now);
 	if (CTP_UNLIKELY(t->wait_seq & 1)) // resumed inside a call that was taken for a wait
 		ctp_store64(&t->wait_seq, t->wait_seq + 1);
 	leave(g, from, x, now);
 	if (CTP_UNLIKELY(to->nwaits || g->batch_fd >= 0))
 		fds_resume(g, to);
 	ctp_state_begin(to);
-	to->thread = g->slot;
-	to->runs = 1;
-	to->since = now;
+	put_run(g, to, now);
 	ctp_state_end_change(to, CTP_RUNNING);
 	emit_switch(g, &(struct emit_switch){now, from->id, from->changes, to->id, to->changes, x->how,
 					     from->stack});
-	t->switches++;
-	t->current = to->id;
-	g->current = to;
+	runs_now(g, to);
 	g->slice = g->slice_fresh;
 	g->saved_slot = g->kept_slot = 0;
 	g->batch_fd = -1;
@@ -229,17 +246,19 @@ static struct ctp_state *make(struct thread_ctx *g, struct ctp_coroutine *c,
 	return s;
 }
 
-static inline __attribute__((always_inline)) struct ctp_state *known(const struct ctp_coroutine *c)
+// Is s the one that the program has these words for?
+ANNOUNCE_INLINE bool is_of(const struct ctp_state *s, const struct ctp_coroutine *c)
 {
-	const struct ctp_region *r = &ctp_tracer->region;
-	struct ctp_state *s = CTP_LIKELY(c->station < r->stations_max) ? &r->states[c->station] :
-									 announced_private(c->station);
-	bool same = s && c->id && s->id == c->id && announced_is(s);
-	return CTP_LIKELY(same && state_private(s)->told == (uint64_t)c) ? s : NULL;
+	return s->id == c->id && announced_is(s) && state_private(s)->told == (uint64_t)c;
 }
 
-static inline __attribute__((always_inline)) struct ctp_state *find(struct thread_ctx *g,
-								    struct ctp_coroutine *c)
+static struct ctp_state *known(const struct ctp_coroutine *c)
+{
+	struct ctp_state *s = announced_at(c->station);
+	return s && c->id && is_of(s, c) ? s : NULL;
+}
+
+static struct ctp_state *find(struct thread_ctx *g, struct ctp_coroutine *c)
 {
 	struct ctp_state *s = known(c);
 	return CTP_LIKELY(s) ? s : make(g, c, NULL, NULL);
@@ -266,13 +285,18 @@ static void destroy(struct thread_ctx *g, struct ctp_state *s)
 		coroutine_destroy(g, s, CTP_HOW_RELEASED, ctp_state_seen(s));
 }
 
+static inline unsigned reason_of(uint64_t how)
+{
+	unsigned reason = how >> 32 & 0xff;
+	return reason < CTP_WAITS_REASONS ? reason : CTP_REASON_NONE;
+}
+
 static void note(struct thread_ctx *g, struct ctp_coroutine *c, unsigned what, uint64_t how,
 		 const struct frame *f)
 {
 	if (what == CTP_COROUTINE_DESTROYED && !known(c))
 		return;
 	struct ctp_state *s = find(g, c);
-	unsigned reason = (how >> 32 & 0xff) < CTP_WAITS_REASONS ? how >> 32 & 0xff : CTP_REASON_NONE;
 	if (!s)
 		return;
 	switch (what) {
@@ -282,7 +306,7 @@ static void note(struct thread_ctx *g, struct ctp_coroutine *c, unsigned what, u
 	case CTP_COROUTINE_SUSPENDED:
 		if (CTP_LIKELY(g->current == s) && (how >> 40))
 			waits_for(g, (int)(uint32_t)how, (uint32_t)(how >> 40));
-		suspend(g, s, &(struct leaving){CTP_SUSPENDED, CTP_HOW_SWAP, reason, f});
+		suspend(g, s, &(struct leaving){CTP_SUSPENDED, CTP_HOW_SWAP, reason_of(how), f});
 		return;
 	case CTP_COROUTINE_ENDED:
 		if (s->life < CTP_FINISHED)
@@ -296,20 +320,143 @@ static void note(struct thread_ctx *g, struct ctp_coroutine *c, unsigned what, u
 	}
 }
 
+// ------------------------------------------------------------- as nearly always
+// Nearly every event is one of two: one that is suspended is resumed, or one suspends that was resumed here,
+// at a place where it has been before, and for what it waited for the time before, or no descriptor. Then all
+// of it is written here, as above. Whatever is otherwise takes the way above, where all is looked at again:
+// nothing has been written by then.
+
+// With what s leaves. stack 0: it is not known here.
+struct standing {
+	uint32_t stack;
+	bool elsewhere; // than the time before
+	uint64_t link;
+};
+
+static __attribute__((noinline)) struct standing stands_elsewhere(const struct thread_ctx *g,
+								  const struct ctp_state *s, uint64_t pc,
+								  uint64_t sp, uint64_t fp)
+{
+	const struct candidate *met;
+	if (coroutine_holds(s, sp)) {
+		met = stacks_met(&(struct frame){pc, sp, fp}, coroutine_stack_top(g, s));
+		return (struct standing){met ? met->stack : 0, true, s->link};
+	}
+	const struct ctp_state *by = awaiter(s);
+	met = stacks_met_behind(pc, by ? by->stack : 0);
+	return (struct standing){met ? met->stack : 0, true, by ? by->lo : 0};
+}
+
+// The one that runs, of the word `runs`, leaves for `to`, of the word `rests`, and then waits for so many.
+ANNOUNCE_INLINE bool pass_quick(struct thread_ctx *g, struct ctp_state *to, uint64_t runs, uint64_t rests,
+				const struct standing *at, const struct leaving *x, unsigned waits)
+{
+	struct ctp_state *from = g->current;
+	struct ctp_thread *t = g->thread;
+	uint64_t left = ctp_turn_next(runs, CTP_SUSPENDED, waits), now;
+	uint64_t on = ctp_turn_next(rests, CTP_RUNNING, 0) | (rests & CTP_TURN_WAITS);
+	struct emit_place p;
+	if (!emit_place(g, to->id, on >> CTP_TURN_CHANGES, &p) || !clock_quick(g, from, to, &now))
+		return false;
+	emit_put(g, &p, now, x->how, at->stack, on >> CTP_TURN_CHANGES);
+	bool again = x->f && (!at->elsewhere || from->stack == at->stack);
+	ctp_state_begin_known(from);
+	if (CTP_UNLIKELY(at->elsewhere)) {
+		from->regs[CTP_REG_PC] = x->f->pc;
+		from->link = at->link;
+	}
+	from->stack = at->stack;
+	put_leave(from, x, again, now);
+	ctp_state_end_known(from, left);
+	ctp_state_begin_known(to);
+	put_run(g, to, now);
+	ctp_state_end_known(to, on);
+	ctp_ring_publish(t, p.head + 1);
+	t->switches++;
+	t->current = to->id;
+	g->current = to;
+	return true;
+}
+
+ANNOUNCE_INLINE bool rests_plainly(const struct thread_ctx *g, const struct ctp_state *s, uint64_t rests)
+{
+	return CTP_LIKELY(ctp_turn_is(rests, CTP_SUSPENDED, 0)) ||
+	       (ctp_turn_is(rests, CTP_SUSPENDED, 1) && fds_resumes_plainly(g, s));
+}
+
+ANNOUNCE_INLINE bool resume_quick(struct thread_ctx *g, const struct ctp_coroutine *c)
+{
+	struct ctp_state *from = g->current, *s = announced_shared(c->station);
+	const struct leaving x = {CTP_SUSPENDED, CTP_HOW_SWAP, CTP_REASON_NONE, NULL};
+	if (g->slice || !s || !is_of(s, c) || !from->id) // slice: something that one of the two must know
+		return false;
+	uint64_t runs = ctp_state_seen(from), rests = ctp_state_seen(s);
+	const struct standing at = {announced_is(from) ? from->stack : 0, false, 0};
+	if (!ctp_turn_is(runs & ~(uint64_t)CTP_TURN_WAITS, CTP_RUNNING, 0) || !rests_plainly(g, s, rests) ||
+	    !pass_quick(g, s, runs, rests, &at, &x, 0))
+		return false;
+	state_private(s)->resumer = announced_hint(from);
+	return true;
+}
+
+ANNOUNCE_INLINE bool suspend_quick(struct thread_ctx *g, const struct ctp_coroutine *c, uint64_t how,
+				   const struct frame *f)
+{
+	struct ctp_state *s = g->current;
+	if (g->slice || !is_of(s, c))
+		return false;
+	uint64_t resumer = state_private(s)->resumer;
+	struct ctp_state *to = announced_shared(resumer >> CTP_ID_BITS);
+	if (!to || to->id != (resumer & CTP_ID_MASK) || to->thread != g->slot)
+		return false;
+	bool waits = how >> 40;
+	if (CTP_UNLIKELY(waits && !fds_waits_again(s, (int)(uint32_t)how, (uint32_t)(how >> 40))))
+		return false;
+	struct standing at = {s->stack, false, 0};
+	if (CTP_UNLIKELY(s->regs[CTP_REG_PC] != f->pc || f->sp - s->lo <= s->hi - s->lo))
+		at = stands_elsewhere(g, s, f->pc, f->sp, f->fp);
+	uint64_t runs = ctp_state_seen(s), rests = ctp_state_seen(to);
+	const struct leaving x = {CTP_SUSPENDED, CTP_HOW_SWAP, reason_of(how), f};
+	return at.stack && ctp_turn_is(runs & ~(uint64_t)CTP_TURN_WAITS, CTP_RUNNING, 0) &&
+	       rests_plainly(g, to, rests) && pass_quick(g, to, runs, rests, &at, &x, waits);
+}
+
+static __attribute__((noinline)) void note_slow(struct thread_ctx *g, struct ctp_coroutine *c, unsigned what,
+						uint64_t how, const void *at, struct frame f)
+{
+	g = hook_enter_from(g);
+	if (!g)
+		return;
+	if (what == CTP_COROUTINE_CREATED)
+		make(g, c, at, &f);
+	else
+		note(g, c, what, how, &f);
+	guest_leave(g);
+}
+
+static __attribute__((noinline)) void resumed(struct ctp_coroutine *c)
+{
+	struct thread_ctx *g = hook_try();
+	if (CTP_LIKELY(g && resume_quick(g, c)))
+		guest_leave(g);
+	else
+		note_slow(g, c, CTP_COROUTINE_RESUMED, 0, NULL, (struct frame){0});
+}
+
 // Neither errno nor vector registers change.
 CTP_HOOK void ctp_coroutine_note(struct ctp_coroutine *c, unsigned what, uint64_t how, const void *at)
 {
-	struct thread_ctx *g = hook_enter();
-	struct frame f;
-	if (!g)
+	if (what == CTP_COROUTINE_RESUMED) {
+		resumed(c);
 		return;
-	CPU_CALLER(&f);
-	if (what == CTP_COROUTINE_CREATED) {
-		make(g, c, at, &f);
-	} else {
-		if (at)
-			f.pc = (uint64_t)at;
-		note(g, c, what, how, &f);
 	}
-	guest_leave(g);
+	struct thread_ctx *g = hook_try();
+	struct frame f;
+	CPU_CALLER(&f);
+	if (at && what != CTP_COROUTINE_CREATED)
+		f.pc = (uint64_t)at;
+	if (CTP_LIKELY(what == CTP_COROUTINE_SUSPENDED && g && suspend_quick(g, c, how, &f)))
+		guest_leave(g);
+	else
+		note_slow(g, c, what, how, at, f);
 }

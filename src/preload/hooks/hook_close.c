@@ -8,11 +8,13 @@
 // ends nothing.
 #include "preload/hooks/hook.h"
 
+#include "preload/fds/fds_plain.h"
+
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/single_threaded.h>
 
-static void ending(struct fd_ends *x, int first, int last)
+static __attribute__((noinline)) void ending(struct fd_ends *x, int first, int last)
 {
 	struct thread_ctx *g = last >= first && last >= 0 ? hook_enter() : NULL;
 	if (!g) {
@@ -23,13 +25,33 @@ static void ending(struct fd_ends *x, int first, int last)
 	guest_leave(g);
 }
 
-static void ended(struct fd_ends *x, enum ctp_fd_call call, const struct frame *f, bool counts)
+static __attribute__((noinline)) void ended(struct fd_ends *x, enum ctp_fd_call call, const struct frame *f,
+					    bool counts)
 {
 	struct thread_ctx *g = x->last >= x->first ? hook_enter() : NULL;
 	if (!g)
 		return;
 	fds_ended(g, x, call, f, counts);
 	guest_leave(g);
+}
+
+// The same of a single number, which is nearly always done with little.
+HOOK_INLINE bool ending_plainly(int fd, uint32_t *gen)
+{
+	struct thread_ctx *g = hook_try();
+	bool plain = g && g->plain && fds_ending_plainly(g, fd, gen);
+	if (g)
+		guest_leave(g);
+	return CTP_LIKELY(plain);
+}
+
+HOOK_INLINE bool ended_plainly(int fd, uint32_t gen, enum ctp_fd_call call, const struct frame *f)
+{
+	struct thread_ctx *g = hook_try();
+	bool plain = g && g->plain && fds_ended_plainly(g, fd, gen, call, f);
+	if (g)
+		guest_leave(g);
+	return CTP_LIKELY(plain);
 }
 
 // Read after the real call only, in a function of its own: the thread may be another.
@@ -49,19 +71,33 @@ static void refused(int fd, enum ctp_fd_call call, const struct frame *f)
 	guest_leave(g);
 }
 
+// All else, after the call. failed: it said so.
+static __attribute__((noinline)) void ended_otherwise(struct fd_ends *x, int fd, enum ctp_fd_call call,
+						      const struct frame *f, bool failed)
+{
+	bool counts = !failed || !not_open();
+	ended(x, call, f, counts);
+	if (!counts)
+		refused(fd, call, f);
+}
+
 #define ENDER_HOOK(type, name, call, number, failed, params, args) \
 	CTP_HOOK type name params \
 	{ \
 		struct frame f; \
 		struct fd_ends x; \
 		int fd = number; \
+		uint32_t gen = 0; \
 		CPU_CALLER(&f); \
-		ending(&x, fd, fd); \
+		bool plain = ending_plainly(fd, &gen); \
+		if (!plain) \
+			ending(&x, fd, fd); \
 		type r = real_##name args; \
-		bool counts = r != (failed) || !not_open(); \
-		ended(&x, call, &f, counts); \
-		if (CTP_UNLIKELY(!counts)) \
-			refused(fd, call, &f); \
+		if (CTP_LIKELY(plain && r != (failed)) && ended_plainly(fd, gen, call, &f)) \
+			return r; \
+		if (plain) \
+			x = (struct fd_ends){.first = fd, .last = fd, .gen = gen, .open = true}; \
+		ended_otherwise(&x, fd, call, &f, r == (failed)); \
 		return r; \
 	}
 

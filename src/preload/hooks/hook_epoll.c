@@ -56,9 +56,10 @@ HOOK_INLINE void poll_enter(struct loop_turn *turn, int epfd, const struct epoll
 			    int64_t timeout_ns)
 {
 	struct thread_ctx *g = hook_enter();
-	*turn = (struct loop_turn){.slot = UINT32_MAX};
-	if (!g)
+	if (CTP_UNLIKELY(!g)) {
+		*turn = (struct loop_turn){.slot = UINT32_MAX};
 		return;
+	}
 	bool looks = timeout_ns == 0 && !ctp_load64(&g->ext->exit_begun);
 	struct wait_entry w = {CTP_IN_EPOLL, epfd,
 			       buf,          max > 0 ? (uint64_t)max * sizeof(*buf) : 0,

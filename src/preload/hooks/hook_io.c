@@ -71,8 +71,8 @@ static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, 
 	if ((was & ~CTP_FD_SEVERAL) != who)
 		ctp_store64(last, who | (was ? CTP_FD_SEVERAL : 0));
 	g->current->tried = 0;
-	if (CTP_UNLIKELY(e->flags & CTP_FD_MANY))
-		spurious_served(e);
+	if (CTP_UNLIKELY(e->flags & (CTP_FD_MANY | CTP_FD_DUPED)))
+		spurious_served(e, fd);
 }
 
 static __attribute__((noinline)) void touched(struct thread_ctx *g, const struct ctp_fd *e, int fd,
@@ -280,6 +280,8 @@ CTP_HOOK int listen(int fd, int backlog)
 		return r;
 	struct ctp_fd *e = fds_gen(g, fd) ? fds_entry(fd) : NULL;
 	if (e && fds_take(e)) {
+		if (!(e->flags & CTP_FD_LISTENS)) // who begins to listen does not drain
+			ctp_store64(&ctp_tracer->region.ext->listener_closed, 0);
 		ctp_poke(&e->flags, e->flags | CTP_FD_LISTENS);
 		fds_give(e);
 	}

@@ -84,13 +84,12 @@ static void lock_leave(const struct lock_wait *w)
 }
 
 // Will it have to wait? Only a look: what it says may be over by now. A recursive one that is
-// the thread's own is had again; any other never.
+// the thread's own is had again; any other never. A thread may be new to us.
 static inline bool mutex_taken(const pthread_mutex_t *m)
 {
 	const struct thread_ctx *g;
-	return CTP_UNLIKELY(ctp_load32((const uint32_t *)&m->__data.__lock)) && (g = cpu_self()) &&
-	       wait_is_noted() &&
-	       ((m->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP ||
+	return CTP_UNLIKELY(ctp_load32((const uint32_t *)&m->__data.__lock)) && wait_is_noted() &&
+	       ((m->__data.__kind & 3) != PTHREAD_MUTEX_RECURSIVE_NP || !(g = cpu_self()) ||
 		(uint32_t)m->__data.__owner != g->tid);
 }
 

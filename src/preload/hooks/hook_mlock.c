@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // mlockall(MCL_CURRENT) allocates every page of every mapping, and ours are gigabytes of
-// address space of which little is ever used. So everything is locked on fault, which
-// allocates nothing, and then each mapping of the program's own is locked as the program
-// asked, and ours are let go. Without privileges the kernel refuses to lock more address
-// space than RLIMIT_MEMLOCK, ours included: where only that is too much, no more than the program's is
-// locked.
+// address space of which little is ever used. So everything is first locked on fault, which
+// allocates nothing; then each mapping of the program's own is locked as the program asked,
+// and ours are unlocked. Without privileges the kernel refuses to lock more address space than
+// RLIMIT_MEMLOCK. If only our mappings exceed the limit, the program's alone are locked.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>

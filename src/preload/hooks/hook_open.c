@@ -10,6 +10,16 @@
 
 #include "preload/guest/events.h"
 
+int hook_opened(int fd, const struct fd_birth *b)
+{
+	struct thread_ctx *g = fd >= 0 ? hook_enter() : NULL;
+	if (g) {
+		fds_opened(g, fd, b);
+		guest_leave(g);
+	}
+	return fd;
+}
+
 // ------------------------------------------------------------- files
 
 #define OPEN_HOOK(name, params, args, flags) \

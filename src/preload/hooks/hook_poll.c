@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "preload/coroutine/coroutine.h"
+#include "preload/guest/emit.h"
 #include "preload/guest/page.h"
 
 // How far above `here` the running stack goes for certain; 0: not known.
@@ -109,7 +110,7 @@ HOOK_INLINE void come(struct thread_ctx *g, struct came *x, int fd, uint32_t eve
 // Only if it would have slept: else the loop has others to run, and may run one of those first.
 static void learn(struct thread_ctx *g, const struct came *x, bool sleeps)
 {
-	g->batch_gen = x->n == 1 && sleeps ? fds_gen(g, x->fd) : 0;
+	g->batch_gen = x->n == 1 && sleeps ? fds_open_gen(g, x->fd) : 0;
 	g->batch_fd = g->batch_gen ? x->fd : -1;
 	g->batch = g->batch_fd >= 0;
 	g->thread->events += x->n;
@@ -122,7 +123,7 @@ static void probed(struct thread_ctx *g, int fd, unsigned events)
 	const struct ctp_fd *e = fds_entry(fd);
 	if (!e || g->current->entity != CTP_COROUTINE || (e->life == CTP_FD_OPEN && e->reg_epfd >= 0))
 		return;
-	g->eagain_gen = fds_gen(g, fd);
+	g->eagain_gen = fds_open_gen(g, fd);
 	g->eagain = g->probed = g->eagain_gen != 0;
 	g->eagain_fd = fd;
 	g->eagain_events = events & CTP_POLLED_OUT ? EPOLLOUT : EPOLLIN;
@@ -163,7 +164,7 @@ HOOK_INLINE void poll_enter(struct call *c, const struct pollfd *fds, nfds_t n, 
 	*c = (struct call){.turn.slot = UINT32_MAX, .only = -1};
 	if (!g)
 		return;
-	struct given x = {.now = guest_now()};
+	struct given x = {.now = emit_now()};
 	bool known = n <= CTP_FDS_MAX && readable(g, fds, n * sizeof(*fds));
 	for (nfds_t i = 0; known && i < n; i++)
 		if (fds[i].fd >= 0)
@@ -178,7 +179,7 @@ static int poll_leave(const struct call *c, const struct pollfd *fds, nfds_t n, 
 	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return r;
-	struct came x = {.now = r > 0 ? guest_now() : 0};
+	struct came x = {.now = r > 0 ? emit_now() : 0};
 	bool open = true;
 	for (nfds_t i = 0; r > 0 && i < n; i++) {
 		if (fds[i].fd < 0 || !fds[i].revents)
@@ -230,7 +231,7 @@ HOOK_INLINE void select_enter(struct call *c, int n, fd_set *const sets[CTP_POLL
 	*c = (struct call){.turn.slot = UINT32_MAX, .only = -1};
 	if (!g)
 		return;
-	struct given x = {.now = guest_now()};
+	struct given x = {.now = emit_now()};
 	uint64_t words = ctp_polled_words(c->bits = select_bits(n));
 	for (int k = 0; k < CTP_POLLED_SETS; k++) {
 		const uint64_t *set = (const uint64_t *)sets[k];
@@ -251,7 +252,7 @@ static int select_leave(const struct call *c, fd_set *const sets[CTP_POLLED_SETS
 	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return r;
-	struct came x = {.now = r > 0 ? guest_now() : 0};
+	struct came x = {.now = r > 0 ? emit_now() : 0};
 	for (uint64_t i = 0; r > 0 && i < ctp_polled_words(c->bits); i++) {
 		uint64_t any = 0;
 		for (int k = 0; k < CTP_POLLED_SETS; k++)

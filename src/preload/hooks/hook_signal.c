@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// TERM, INT, HUP and QUIT request a program's end. A wakeup lost after one of them is no
-// finding, so it must be known that one was taken. Where the program installs a handler we
-// install ours with the same flags and mask, and call theirs from it as the kernel would: with
-// all three arguments, which the kernel passes with or without SA_SIGINFO. A query returns the
-// program's handler. One word per signal holds all that the kernel does not keep for us, so a
-// handler that runs while another thread changes it sees the old or the new one whole. Signals
-// that are waited for (sigwait, signalfd) are noted as they arrive.
+// TERM requests a program's end, HUP, INT and QUIT may do so, or ask for something else, such
+// as a reload. A wakeup lost in an end is no finding, so it must be known that one was taken. Where the
+// program installs a handler we install ours with the same flags and mask, and call theirs from it as the
+// kernel would: with all three arguments, which the kernel passes with or without SA_SIGINFO. A query returns
+// the program's handler. One word per signal holds all that the kernel does not keep for us, so a handler
+// that runs while another thread changes it sees the old or the new one whole. Signals that are waited for
+// (sigwait, signalfd) are noted as they arrive.
 #include "preload/coroutine/crash.h"
 #include "preload/hooks/hook.h"
 
@@ -32,7 +32,12 @@ void hook_signal_noted(int sig)
 {
 	if (!hook_signal_ends(sig) || !ctp_tracer->attached || ctp_tracer->v1)
 		return;
-	ctp_cas64(&ctp_tracer->region.ext->signal_taken, 0, guest_now()); // even in the middle of a hook
+	struct ctp_ext *e = ctp_tracer->region.ext;
+	uint64_t now = guest_now();
+	ctp_cas64(sig == SIGTERM ? &e->signal_taken : &e->asked_first, 0,
+		  now); // even in the middle of a hook
+	if (sig != SIGTERM)
+		ctp_store64(&e->asked_last, now);
 	struct thread_ctx *g = hook_enter();
 	if (!g)
 		return;

@@ -98,6 +98,35 @@ static void restore(struct thread_ctx *g, const struct switcher *w, uint64_t at)
 		coroutine_leave(g, to, CTP_HOW_JUMP);
 }
 
+static bool is_greenlet(const struct ctp_state *s, const struct switcher *w)
+{
+	return s->entity == CTP_COROUTINE && (s->flags & CTP_STATE_SHARED_STACK) &&
+	       s->function == w->function;
+}
+
+static void enter_greenlet(struct thread_ctx *g, const struct switcher *w, uint64_t at)
+{
+	struct ctp_state *from = g->current, *to = g->native, *known = begin_find_copied(at);
+	bool leaves = is_greenlet(from, w), begins = !word(at + w->sp_at), runs_on = true;
+	uint64_t slot = leaves ? state_private(from)->copied : from->slot;
+	if (!leaves && from != g->native) {
+		coroutine_missed(g); // in a coroutine of another engine, which would be taken for the thread
+		return;
+	}
+	if (leaves && slot == at)
+		return;
+	if (leaves)
+		runs_on = word(slot + w->sp_at) != 0; // else it has ended
+	if (word(at + w->pc_at) != UINT64_MAX) {
+		bool lives = known && is_greenlet(known, w) && known->life == CTP_SUSPENDED;
+		if (lives && begins)
+			coroutine_destroy(g, known, CTP_HOW_REUSED, ctp_state_seen(known));
+		to = lives && !begins ? known : begin_copied(g, at, word(at + w->pc_at), w->function, begins);
+	}
+	from->function = (uint16_t)w->function;
+	coroutine_switch(g, to, runs_on ? CTP_HOW_FCONTEXT : CTP_HOW_GONE, runs_on ? slot : 0);
+}
+
 void hook_transfer(struct thread_ctx *g, struct arguments *a)
 {
 	const struct switcher *w = (const struct switcher *)a->rax;
@@ -110,6 +139,9 @@ void hook_transfer(struct thread_ctx *g, struct arguments *a)
 		return;
 	case SWITCHER_RESTORE:
 		restore(g, w, first);
+		return;
+	case SWITCHER_GREENLET:
+		enter_greenlet(g, w, second);
 		return;
 	case SWITCHER_ENTER:
 		g->saved_slot = 0;

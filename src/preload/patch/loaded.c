@@ -6,9 +6,15 @@
 // breakpoint there), later objects are not looked at. An object that has gone is noted at
 // once, so that another one at the same address counts as new.
 //
+// r_brk is called at the beginning of a dlopen, too (RT_ADD). What is there by then is not new, even if it is
+// not known: its first call came before r_brk was patched, or while somebody else was here. It may have been
+// relocated, and run. Only what appears between the two calls is new: the loader's lock is held all the time.
+//
 // In a program that runs already (ctp-run -p) a thread may stand in what is mapped, or a coroutine that a
 // signal handler left there: only what live.c can patch is patched, all else that was found is noted as
 // refused. r_brk returns at once: only its first byte is ever run, so all behind it is written before that.
+// An attach and a detach hold the loader's lock, too (process/loader_lock.h): so all here but loaded_start
+// has one thread at a time.
 #include "preload/patch/loaded.h"
 
 #include <string.h>
@@ -31,10 +37,10 @@ struct loaded {
 static struct loaded known[MOST];
 static uint32_t known_count;
 static struct switcher told; // where r_brk leads
-static uint32_t busy;
-static bool late; // the program ran already
+static bool adding;          // all that was there when the present dlopen began is known
+static bool missed;          // r_brk was called, and nobody looked
 static void (*tell)(const struct object *o);
-static void (*tell_gone)(const ElfW(Dyn) * ld);
+static void (*tell_gone)(const ElfW(Dyn) * ld, uint64_t lo, uint64_t hi);
 
 // Objects that switch nothing by themselves and are in every process, or in most of the large ones.
 static bool is_dull(const char *path)
@@ -50,7 +56,7 @@ static bool is_dull(const char *path)
 	return false;
 }
 
-static void look_at(const struct link_map *m, bool fresh)
+static void look_at(const struct link_map *m, enum patch_when when)
 {
 	struct object o;
 	struct loaded *free = NULL;
@@ -74,19 +80,19 @@ static void look_at(const struct link_map *m, bool fresh)
 	free->lo = o.start;
 	free->hi = o.end;
 	if (!patch_again(&o))
-		patch_object(&o, fresh ? PATCH_FRESH : late ? PATCH_RUNS : PATCH_START);
-	if (fresh && tell)
+		patch_object(&o, when);
+	if (when == PATCH_FRESH && tell)
 		tell(&o);
 }
 
-static void sweep(bool fresh)
+static void sweep(enum patch_when when)
 {
 	const struct r_debug_extended *d = (const void *)&_r_debug;
 	for (uint32_t i = 0; i < known_count; i++)
 		known[i].here = false;
 	for (unsigned n = 0; d && n < NAMESPACES; n++) {
 		for (const struct link_map *m = d->base.r_map; m; m = m->l_next)
-			look_at(m, fresh);
+			look_at(m, when);
 		d = _r_debug.r_version > 1 ? d->r_next : NULL;
 	}
 	for (uint32_t i = 0; i < known_count; i++) {
@@ -94,20 +100,38 @@ static void sweep(bool fresh)
 			continue;
 		patch_gone(known[i].lo, known[i].hi);
 		if (tell_gone)
-			tell_gone(known[i].ld);
+			tell_gone(known[i].ld, known[i].lo, known[i].hi);
 		known[i].ld = NULL;
 	}
 	patch_close();
 }
 
+// The state of the namespace that changes; RT_CONSISTENT if none does.
+static int state(void)
+{
+	const struct r_debug_extended *d = (const void *)&_r_debug;
+	for (unsigned n = 0; d && n < NAMESPACES; n++) {
+		if (d->base.r_state != RT_CONSISTENT)
+			return (int)d->base.r_state;
+		d = _r_debug.r_version > 1 ? d->r_next : NULL;
+	}
+	return RT_CONSISTENT;
+}
+
 // Instead of r_brk, on the caller's stack, with the loader's lock held.
 static void changed(void)
 {
-	if (_r_debug.r_state != RT_CONSISTENT || !ctp_load32(&ctp_tracer->attached) ||
-	    !ctp_cas32(&busy, 0, 1))
+	int is = state();
+	if (!ctp_load32(&ctp_tracer->attached)) {
+		missed = true;
 		return;
-	sweep(true);
-	ctp_store32(&busy, 0);
+	}
+	if (missed && is == RT_CONSISTENT)
+		adding = false;
+	if (is == RT_CONSISTENT || missed)
+		sweep(adding && is == RT_CONSISTENT ? PATCH_FRESH : PATCH_RUNS);
+	adding = is == RT_ADD;
+	missed = false;
 }
 
 static bool is_told(const uint8_t *brk, const uint8_t *entry)
@@ -115,20 +139,21 @@ static bool is_told(const uint8_t *brk, const uint8_t *entry)
 	return memcmp(brk + 1, entry + 1, SWITCHER_ENTRY_BYTES - 1) == 0;
 }
 
-void loaded_start(void)
+void loaded_start(void (*opened)(const struct object *o),
+		  void (*gone)(const ElfW(Dyn) * ld, uint64_t lo, uint64_t hi))
 {
 	uint8_t entry[SWITCHER_ENTRY_BYTES];
 	if (!CPU_PATCHES)
 		return;
-	busy = 1;
-	sweep(false);
+	tell = opened;
+	tell_gone = gone;
+	sweep(PATCH_START);
 	void *brk = (void *)_r_debug.r_brk;
 	told.entry = changed;
 	cpu_entry(entry, &told);
 	if (!cpu_is_empty(brk, SWITCHER_ENTRY_BYTES) || patch_write(brk, entry, sizeof(entry)))
 		say_debug("objects that are loaded later are not looked at");
 	patch_close();
-	busy = 0;
 }
 
 // Under threads that may call it.
@@ -146,30 +171,18 @@ static bool tell_late(uint8_t *brk)
 	       !patch_write(brk, entry, 1) && !live_fetch_anew();
 }
 
-// Below the loader's lock.
-static int start_late(struct dl_phdr_info *info, size_t bytes, void *arg)
+bool loaded_start_late(void (*opened)(const struct object *o),
+		       void (*gone)(const ElfW(Dyn) * ld, uint64_t lo, uint64_t hi))
 {
-	bool *works = arg;
-	(void)info;
-	(void)bytes;
-	memset(known, 0, sizeof(known));
-	known_count = 0;
-	sweep(false);
-	*works = tell_late((uint8_t *)_r_debug.r_brk);
-	patch_close();
-	return 1;
-}
-
-bool loaded_start_late(void (*opened)(const struct object *o), void (*gone)(const ElfW(Dyn) * ld))
-{
-	bool works = false;
-	if (!CPU_PATCHES || !ctp_cas32(&busy, 0, 1))
+	if (!CPU_PATCHES)
 		return false;
-	late = true;
 	tell = opened;
 	tell_gone = gone;
-	dl_iterate_phdr(start_late, &works);
-	ctp_store32(&busy, 0);
+	adding = missed = false;
+	bool works = tell_late((uint8_t *)_r_debug.r_brk);
+	memset(known, 0, sizeof(known));
+	known_count = 0;
+	sweep(PATCH_RUNS);
 	return works;
 }
 

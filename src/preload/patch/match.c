@@ -20,7 +20,7 @@ enum { NEAR = 4096, BREAKPOINT = 0xcc };
 
 const struct switcher_row match_rows[] = {
 #define ROW(kind, family, length, hole, anchor_at, anchor, prefix, bytes, sp_at, pc_at, hash) \
-	{kind, SWITCHER_##family, length, hole, anchor_at, prefix, bytes, sp_at, pc_at, anchor, hash},
+	{kind, SWITCHER_##family, hole, anchor_at, prefix, bytes, sp_at, pc_at, length, anchor, hash},
 #if CPU_PATCHES
 #include "preload/patch/switchers.def"
 #else
@@ -94,7 +94,7 @@ static size_t note(const struct switcher_row *r, uint8_t *at, struct match *out,
 
 static bool sets_sp(const struct switcher_row *r)
 {
-	return r->family != SWITCHER_MAKE && r->family != SWITCHER_SAVE;
+	return r->family != SWITCHER_MAKE && r->family != SWITCHER_SAVE && r->family != SWITCHER_GREENLET;
 }
 
 static uint32_t anchor(const uint8_t *at)

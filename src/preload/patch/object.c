@@ -57,6 +57,16 @@ bool object_code(const struct object *o, unsigned *at, uint8_t **lo, uint8_t **h
 	return false;
 }
 
+bool object_in_code(const struct object *o, uint64_t at)
+{
+	for (unsigned i = 0; i < o->nph; i++) {
+		const ElfW(Phdr) *p = &o->ph[i];
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && at - (o->base + p->p_vaddr) < p->p_filesz)
+			return true;
+	}
+	return false;
+}
+
 static const void *dynamic(const struct object *o, ElfW(Sxword) tag)
 {
 	for (const ElfW(Dyn) *d = o->map->l_ld; d && d->d_tag != DT_NULL; d++)
@@ -64,6 +74,11 @@ static const void *dynamic(const struct object *o, ElfW(Sxword) tag)
 			return (const void *)(d->d_un.d_ptr < o->base ? o->base + d->d_un.d_ptr :
 									d->d_un.d_ptr);
 	return NULL;
+}
+
+bool object_tells_exports(const struct object *o)
+{
+	return dynamic(o, DT_GNU_HASH) && dynamic(o, DT_SYMTAB) && dynamic(o, DT_STRTAB);
 }
 
 uint8_t *object_export(const struct object *o, const char *name)

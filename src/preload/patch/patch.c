@@ -9,6 +9,7 @@
 // loader's lock held: before main, or where the loader tells debuggers of a new object.
 #include "preload/patch/patch.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void (*const trampolines[])(void) = {
 	[SWITCHER_SLOT] = transfer_slot,     [SWITCHER_SLOT_BACK] = transfer_slot_back,
 	[SWITCHER_HELPER] = transfer_helper, [SWITCHER_STRUCT] = transfer_struct,
 	[SWITCHER_SAVE] = transfer_save,     [SWITCHER_RESTORE] = transfer_restore,
-	[SWITCHER_MAKE] = transfer_make,
+	[SWITCHER_MAKE] = transfer_make,     [SWITCHER_GREENLET] = transfer_greenlet,
 #else
 	NULL
 #endif
@@ -66,10 +67,11 @@ void patch_close(void)
 	mem = -1;
 }
 
+// One to which a jump leads under running threads is not given away: a thread may be on its way there.
 static struct switcher *take(void)
 {
 	for (unsigned i = 0; i < SWITCHERS_MOST; i++)
-		if (!switchers[i].at)
+		if (!switchers[i].at && !lives[i].word)
 			return &switchers[i];
 	return NULL;
 }
@@ -79,7 +81,6 @@ static int put_entry(const struct object *o, const struct match *m, size_t i, bo
 	uint8_t *at = m->at + cpu_landing_pad(m->at), entry[SWITCHER_ENTRY_BYTES];
 	if (live)
 		return live_patch(&lives[i], o, m->at, &switchers[i]);
-	lives[i].word = NULL;
 	cpu_entry(entry, &switchers[i]);
 	memcpy(displaced[i], at, sizeof(displaced[i]));
 	return patch_write(at, entry, sizeof(entry));
@@ -205,7 +206,7 @@ static bool may_be_inside(enum patch_when when)
 	return when == PATCH_RUNS || (when == PATCH_START && threads());
 }
 
-// Contexts that are made by a function that is left alone are met when they first run.
+// Functions that make contexts and are left unpatched: their contexts are discovered when they first run.
 static size_t leave_makers(struct match *m, size_t n)
 {
 	size_t kept = 0;
@@ -222,17 +223,27 @@ static enum ctp_function_reason why_not(const struct match *m, size_t n, bool li
 			return CTP_FUNCTION_BREAKPOINT;
 		if (m[i].row->family == SWITCHER_RESTORE && !has_family(m, n, &m[i], SWITCHER_SAVE))
 			return CTP_FUNCTION_PART;
-		if (live && !live_can(m[i].at))
-			return CTP_FUNCTION_THREADS;
 	}
+	for (size_t i = 0; live && i < n; i++)
+		if (!live_can(m[i].at))
+			return CTP_FUNCTION_THREADS;
 	return CTP_FUNCTION_WELL;
+}
+
+// Who restores without having saved has left for good: where threads run, what saves is patched first, and
+// gets its code back last.
+static bool goes_first(const struct switcher_row *row)
+{
+	return row->family != SWITCHER_RESTORE;
 }
 
 static enum ctp_function_reason patch_all(const struct object *o, const struct match *m, size_t n, bool live)
 {
 	int r = 0;
-	for (size_t i = 0; i < n && !r; i++)
-		r = patch(o, &m[i], live);
+	for (int first = 1; first >= 0; first--)
+		for (size_t i = 0; i < n && !r; i++)
+			if (goes_first(m[i].row) == first)
+				r = patch(o, &m[i], live);
 	if (live)
 		live_fetch_anew();
 	if (!r)
@@ -316,6 +327,17 @@ static void note_strangers(const struct object *o, const struct match *m, size_t
 	}
 }
 
+// A function that is the same in one build of its library only, which exports it.
+static size_t named(const struct object *o, struct match *m, size_t n)
+{
+	uint8_t *lo, *hi, *at = object_export(o, "_ZN8greenlet8Greenlet13g_switchstackEv");
+	for (unsigned i = 0; at && n < FOUND_MOST && object_code(o, &i, &lo, &hi);)
+		for (size_t k = 0; at >= lo && at < hi && k < match_rows_count; k++)
+			if (match_rows[k].family == SWITCHER_GREENLET && match_is(&match_rows[k], at, hi))
+				m[n++] = (struct match){&match_rows[k], at, false};
+	return n;
+}
+
 void patch_object(const struct object *o, enum patch_when when)
 {
 	struct match m[FOUND_MOST];
@@ -323,6 +345,7 @@ void patch_object(const struct object *o, enum patch_when when)
 	bool known = recall_get(o, m, FOUND_MOST, &n);
 	if (!known) {
 		n = code_matches(o, when != PATCH_FRESH, m, FOUND_MOST);
+		n = named(o, m, n);
 		recall_put(o, m, n);
 	}
 	note_strangers(o, m, n);
@@ -341,47 +364,63 @@ void patch_object(const struct object *o, enum patch_when when)
 		note(o, m[i].at, m[i].row->kind, reason);
 }
 
-static bool is_code(const struct object *o, const uint8_t *at)
+static bool is_code(const struct object *o, const uint8_t *at, size_t bytes)
 {
 	uint8_t *lo, *hi;
 	for (unsigned i = 0; object_code(o, &i, &lo, &hi);)
-		if (at >= lo && at + SWITCHER_ENTRY_BYTES + sizeof(uint64_t) <= hi)
+		if (at >= lo && at < hi && (size_t)(hi - at) >= bytes)
 			return true;
 	return false;
 }
 
 static bool stands(unsigned i)
 {
-	uint8_t entry[SWITCHER_ENTRY_BYTES];
+	uint8_t entry[SWITCHER_ENTRY_BYTES] = {0};
 	const struct switcher *s = &switchers[i];
 	if (lives[i].word)
-		return !live_redo(&lives[i]);
+		return live_stands(&lives[i]) ||
+		       (match_is(s->row, s->at, s->at + s->row->length) && !live_redo(&lives[i]));
 	cpu_entry(entry, s);
 	return memcmp(s->at + cpu_landing_pad(s->at), entry, sizeof(entry)) == 0;
+}
+
+static bool one_again(const struct object *o, unsigned i)
+{
+	struct switcher *s = &switchers[i];
+	if (!is_code(o, s->at, s->row->length) || !stands(i)) {
+		s->at = NULL; // another object has come to its place
+		return false;
+	}
+	note(o, s->at, s->row->kind, CTP_FUNCTION_WELL);
+	return true;
 }
 
 bool patch_again(const struct object *o)
 {
 	bool any = false;
-	for (unsigned i = 0; i < SWITCHERS_MOST; i++) {
-		struct switcher *s = &switchers[i];
-		if (!s->at || (uint64_t)s->at - o->start >= o->end - o->start)
-			continue;
-		if (!is_code(o, s->at) || !stands(i)) { // another object has come to its place
-			s->at = NULL;
-			continue;
+	for (int first = 1; first >= 0; first--)
+		for (unsigned i = 0; i < SWITCHERS_MOST; i++) {
+			const struct switcher *s = &switchers[i];
+			if (s->at && (uint64_t)s->at - o->start < o->end - o->start &&
+			    goes_first(s->row) == first)
+				any |= one_again(o, i);
 		}
-		any = true;
-		note(o, s->at, s->row->kind, CTP_FUNCTION_WELL);
-	}
 	return any;
+}
+
+static bool is_loaded(const uint8_t *at)
+{
+	struct dl_find_object o;
+	return _dl_find_object((uint8_t *)at, &o) == 0;
 }
 
 void patch_rest(void)
 {
 	bool any = false;
-	for (unsigned i = 0; i < SWITCHERS_MOST; i++)
-		any |= switchers[i].at && lives[i].word && !live_undo(&lives[i]);
+	for (int first = 0; first <= 1; first++)
+		for (unsigned i = 0; i < SWITCHERS_MOST; i++)
+			any |= switchers[i].at && goes_first(switchers[i].row) == first && lives[i].word &&
+			       is_loaded(switchers[i].at) && !live_undo(&lives[i]);
 	if (any)
 		live_fetch_anew();
 }

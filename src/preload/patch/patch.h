@@ -18,7 +18,7 @@ void patch_object(const struct object *o, enum patch_when when);
 // nothing was.
 bool patch_again(const struct object *o);
 
-// Functions that were patched under running threads get their own code back.
+// Functions that were patched under running threads get their own code back. With the loader's lock held.
 void patch_rest(void);
 
 // An object has gone, with what was patched in it.

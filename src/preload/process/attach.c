@@ -85,15 +85,34 @@ static int take(struct tracer *t, struct ctp_header *h, uint64_t bytes)
 	return 0;
 }
 
-// Maps the region at `path` (over `room`, if it has as much) and claims it, or asks there for one. 0:
-// claimed; 1: it is somebody else's (we are a child); -errno.
+// Leaves free what jumps in the program's own code may lead to (patch/live.c), two gigabytes on either side;
+// what the kernel gives us lies right below its libraries. It stays where it is if there is not so much room.
+static struct ctp_header *set_apart(struct ctp_header *h, uint64_t bytes)
+{
+	const uint64_t reach = 1ULL << 31, whole = (bytes + 2 * reach + 4095) & ~4095ULL;
+	char *room = real_mmap(NULL, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return h;
+	long at = cpu_syscall(SYS_mremap, (long)h, (long)bytes, (long)bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+			      (long)(room + reach), 0);
+	bool moved = at == (long)(room + reach);
+	real_munmap(room, moved ? reach : whole);
+	if (moved)
+		real_munmap(room + whole - reach, reach);
+	return moved ? (struct ctp_header *)(room + reach) : h;
+}
+
+// Maps the region at `path` (over `room`, if it has as much; apart, if the program runs) and claims it, or
+// asks there for one. 0: claimed; 1: it is somebody else's (we are a child); -errno.
 static int claim(struct tracer *t, const char *path, const struct ctp_region *room)
 {
 	uint64_t bytes = room ? room->bytes : 0;
 	struct ctp_header *h = bytes ? region_request_map(path, room->base, &bytes) : NULL, *own;
-	own = h = h ? h : region_request_map(path, NULL, &bytes);
+	bool there = h != NULL;
+	h = h ? h : region_request_map(path, NULL, &bytes);
 	if (!h)
 		return -(errno ? errno : EPROTO);
+	own = h = room && !there ? set_apart(h, bytes) : h;
 	if (ctp_load64(&h->magic) == CTP_MAGIC && h->ext.magic != CTP_EXT_MAGIC)
 		return open_v1(t, h, bytes);
 	int r = ctp_region_open(&t->region, h, bytes);
@@ -254,7 +273,7 @@ static void patch(void)
 	const char *wanted = getenv("CTP_PATCH");
 	if ((wanted && strcmp(wanted, "0") == 0) || (ctp_tracer->region.ext->options & CTP_OPT_NO_PATCH))
 		return;
-	loaded_start();
+	loaded_start(births_opened, births_gone);
 	real_behind = patch_behind;
 	real_resolve_again();
 	births_start();
@@ -288,7 +307,6 @@ static bool loaded_late(void)
 
 int attach_late(const char *path)
 {
-	static uint32_t forks_heard;
 	struct tracer t = {.pid = (uint32_t)cpu_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0), .v1_sock = -1};
 	static struct tracer *page;
 	// Of the last attach. It stays mapped: a thread that was stopped in a hook may still read or write
@@ -299,7 +317,8 @@ int attach_late(const char *path)
 	real_resolve_all();
 	emit_init();
 	page = page ? page : tracer_page();
-	int r = page ? claim(&t, path, &before) : -ENOMEM;
+	struct ctp_region room = before;
+	int r = page ? claim(&t, path, &room) : -ENOMEM;
 	before = (struct ctp_region){0};
 	if (r)
 		return r > 0 ? -EBUSY : r;
@@ -309,10 +328,10 @@ int attach_late(const char *path)
 		return r;
 	}
 	before = ctp_tracer->region;
+	if (before.base == room.base &&
+	    before.bytes < room.bytes) // a small one leaves the rest for a large one
+		before.bytes = room.bytes;
 	exit_init();
-	if (!ctp_load32(&forks_heard))
-		child_init(""); // its children are counted; none is followed
-	ctp_store32(&forks_heard, 1);
 	return 0;
 }
 

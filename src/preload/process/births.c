@@ -23,8 +23,10 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/page.h"
 #include "preload/guest/real.h"
-#include "preload/patch/code.h"
 #include "preload/patch/object.h"
+#include "preload/process/destroyed.h"
+#include "preload/process/has_coroutines.h"
+#include "preload/process/opened.h"
 #include "preload/process/redirect.h"
 
 enum {
@@ -33,12 +35,9 @@ enum {
 	FRAME_MOST = 1 << 20,
 	BEFORE = 1024, // code that is looked at: a loop keeps addresses that it needs each time
 	BEHIND = 512,
-	SECTIONS = 512,
-	PIECE = 32 << 10,
 	ROWS = PAGE_BYTES / sizeof(struct ctp_birth), // in a page
 	PAGES = CTP_BIRTHS_MAX / ROWS,
 };
-static const uint64_t names_most = 64 << 20; // they are read before main
 
 // ------------------------------------------------------------ which calls
 
@@ -54,17 +53,6 @@ struct code {
 	uint64_t found; // a place in the code that is named
 	bool two;
 };
-
-static bool in_code(const struct code *c, uint64_t at)
-{
-	for (unsigned i = 0; i < c->o.nph; i++) {
-		const ElfW(Phdr) *p = &c->o.ph[i];
-		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) &&
-		    at - (c->o.base + p->p_vaddr) < p->p_filesz)
-			return true;
-	}
-	return false;
-}
 
 // A word of the object's that it can read.
 static bool word(const struct code *c, uint64_t at, uint64_t *out)
@@ -82,7 +70,7 @@ static bool word(const struct code *c, uint64_t at, uint64_t *out)
 
 static void named(struct code *c, uint64_t at)
 {
-	if (!in_code(c, at))
+	if (!object_in_code(&c->o, at))
 		return;
 	c->two |= c->found && c->found != at;
 	c->found = at;
@@ -161,15 +149,21 @@ static struct ctp_birth *group_of(uint64_t at)
 	return r->births_max == CTP_BIRTHS_MAX ? r->births + ctp_births_group(at, r->births_max) : NULL;
 }
 
+// One that has this key, and is ours now.
+static struct ctp_birth *taken(struct ctp_birth *v, uint64_t key)
+{
+	for (unsigned i = 0; i < CTP_BIRTHS_GROUP; i++)
+		if (ctp_load64(&v[i].at) == key && ctp_key_take_from(&v[i].at, key))
+			return &v[i];
+	return NULL;
+}
+
 static void take_row(struct thread_ctx *g, struct ctp_birth *v, uint64_t at, const struct frame *f)
 {
 	uint64_t page = page_of(v);
-	struct ctp_birth *b = NULL;
-	for (unsigned i = 0; i < CTP_BIRTHS_GROUP && !b; i++) // of a frame that ended unseen
-		b = ctp_load64(&v[i].at) == at ? &v[i] : NULL;
-	for (unsigned i = 0; i < CTP_BIRTHS_GROUP && !b; i++)
-		b = !ctp_load64(&v[i].at) ? &v[i] : NULL;
-	if (!b || !ctp_key_take(&b->at)) {
+	struct ctp_birth *b = taken(v, at); // of a frame that ended unseen
+	b = b ? b : taken(v, 0);
+	if (!b) {
 		ctp_add32(&ctp_tracer->region.ext->frames, 1);
 		return;
 	}
@@ -179,6 +173,7 @@ static void take_row(struct thread_ctx *g, struct ctp_birth *v, uint64_t at, con
 	b->thread = g->slot;
 	ctp_store64(&b->at, at);
 	ctp_or32(&with_rows[page / 32], 1u << page % 32);
+	ctp_or32(&ctp_tracer->region.ext->born, 1);
 }
 
 static void made(uint64_t at, uint64_t bytes, const struct frame *f)
@@ -195,15 +190,17 @@ static void made(uint64_t at, uint64_t bytes, const struct frame *f)
 	guest_leave(g);
 }
 
-static void ended(uint64_t at)
+static void ended(uint64_t at, const struct frame *f)
 {
 	struct ctp_birth *v = at && ctp_load32(&ctp_tracer->attached) ? group_of(at) : NULL;
 	uint64_t page = v ? page_of(v) : 0;
 	if (!v || !(ctp_load32(&with_rows[page / 32]) >> page % 32 & 1))
 		return;
 	for (unsigned i = 0; i < CTP_BIRTHS_GROUP; i++)
-		if (ctp_load64(&v[i].at) == at)
+		if (ctp_load64(&v[i].at) == at) {
+			destroyed_note(&v[i], at, f);
 			ctp_store64(&v[i].at, 0);
+		}
 }
 
 // ----------------------------------------------------------------- the calls
@@ -234,7 +231,9 @@ static void ended(uint64_t at)
 	static void(*behind##name) parameters; \
 	static void by##name parameters \
 	{ \
-		ended((uint64_t)p); \
+		struct frame f; \
+		CPU_CALLER(&f); \
+		ended((uint64_t)p, &f); \
 		behind##name arguments; \
 	}
 NEWS(NEW)
@@ -278,7 +277,8 @@ static bool hook_of(const char *name, struct real_hook *h)
 	return known;
 }
 
-// A name that is not there would leave an error behind for dlerror.
+// They are the program's own: what each of its objects would call by these names is the same. A name that is
+// not there would leave an error behind for dlerror.
 static void find_behind(void)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
@@ -298,58 +298,51 @@ static bool allocates(uint64_t base)
 
 // -------------------------------------------------------------- which objects
 
-static uint8_t piece[PIECE];
-
-static long read_at(int fd, void *to, uint64_t bytes, uint64_t off)
-{
-	return guest_syscall(SYS_pread64, fd, (long)to, (long)bytes, (long)off, 0, 0);
-}
-
-// Does one of these names, each of which ends with a zero, have that part?
-static bool names_have(int fd, uint64_t off, uint64_t bytes, const char *part)
-{
-	size_t across = strlen(part) - 1;
-	if (bytes > names_most)
-		return false;
-	for (uint64_t at = 0; at + across < bytes;) {
-		uint64_t left = bytes - at, want = left < PIECE ? left : PIECE;
-		if (read_at(fd, piece, want, off + at) != (long)want)
-			return false;
-		if (memmem(piece, want, part, across + 1))
-			return true;
-		at += want - across;
-	}
-	return false;
-}
-
-// Both compilers call the function that destroys a coroutine of X "X.destroy".
-static bool has_coroutines(const struct object *o)
-{
-	ElfW(Ehdr) h;
-	ElfW(Shdr) *s = (ElfW(Shdr) *)(void *)piece;
-	bool has = false;
-	int fd = code_open(o);
-	if (fd < 0)
-		return false;
-	_Static_assert(SECTIONS * sizeof(*s) <= PIECE, "room for its sections");
-	uint64_t bytes = read_at(fd, &h, sizeof(h), 0) == sizeof(h) && h.e_shentsize == sizeof(*s) &&
-					 h.e_shnum <= SECTIONS ?
-				 h.e_shnum * sizeof(*s) :
-				 0;
-	if (bytes && read_at(fd, piece, bytes, h.e_shoff) == (long)bytes)
-		for (unsigned i = 0; i < h.e_shnum; i++)
-			if (s[i].sh_type == SHT_SYMTAB && s[i].sh_link < h.e_shnum) {
-				const ElfW(Shdr) names = s[s[i].sh_link];
-				has = names_have(fd, names.sh_offset, names.sh_size, ".destroy");
-				break;
-			}
-	guest_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
-	return has;
-}
+static bool on;
 
 void births_init(void)
 {
 	memset(with_rows, 0, sizeof(with_rows));
+}
+
+// The function that the name means to every object, whatever others it looks through first; NULL: that is not
+// the same for all.
+static void *sole(const char *name)
+{
+	void *only = NULL;
+	struct object o;
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+		if (strstr(m->l_name, "linux-vdso"))
+			continue;
+		if (!object_read(&o, m) || !object_tells_exports(&o))
+			return NULL;
+		void *is = object_export(&o, name);
+		if (is && only)
+			return NULL;
+		only = is ? is : only;
+	}
+	return only;
+}
+
+static bool hook_of_sole(const char *name, struct real_hook *h)
+{
+	size_t i = call_of(name);
+	void *is = i < sizeof(calls) / sizeof(calls[0]) ? sole(name) : NULL;
+	if (!is)
+		return false;
+	if (!ctp_load_ptr((void **)calls[i].slot))
+		ctp_store_ptr((void **)calls[i].slot, is);
+	return ctp_load_ptr((void **)calls[i].slot) == is && hook_of(name, h);
+}
+
+static void relocated(bool (*is_opened)(uint64_t base))
+{
+	struct object o;
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
+		if (is_opened(m->l_addr) && object_read(&o, m)) {
+			redirect_calls(m->l_addr, hook_of_sole);
+			destroyed_watch(&o);
+		}
 }
 
 void births_start(void)
@@ -357,11 +350,29 @@ void births_start(void)
 	struct object o;
 	if (!CPU_PATCHES)
 		return;
+	opened_start(relocated);
+	on = true;
 	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
 		bool ours = !object_read(&o, m) || (uint64_t)sites - o.start < o.end - o.start;
 		if (ours || !allocates(o.base) || !has_coroutines(&o))
 			continue;
 		find_behind();
 		redirect_calls(o.base, hook_of);
+		destroyed_watch(&o);
 	}
+}
+
+void births_opened(const struct object *o)
+{
+	if (on && allocates(o->base) && may_read() && has_coroutines(o))
+		opened_note(o);
+}
+
+void births_gone(const ElfW(Dyn) * ld, uint64_t lo, uint64_t hi)
+{
+	opened_gone(ld, lo, hi);
+	for (unsigned i = 0; i < SITES; i++)
+		if (ctp_load64(&sites[i].pc) - lo < hi - lo)
+			sites[i] = (struct site){0};
+	destroyed_gone(lo, hi);
 }

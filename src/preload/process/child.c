@@ -186,7 +186,8 @@ static void in_child(void)
 void child_init(const char *path)
 {
 	size_t n = strlen(path);
-	if (!ctp_tracer->v1 && (ctp_tracer->region.ext->options & CTP_OPT_FOLLOW) && n < sizeof(first_path))
+	if (*path && !ctp_tracer->v1 && (ctp_tracer->region.ext->options & CTP_OPT_FOLLOW) &&
+	    n < sizeof(first_path))
 		memcpy(first_path, path, n);
 	pthread_atfork(before, in_parent, in_child);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // The loader tells of an object before it relocates it (patch/loaded.c), so its entries cannot be written
-// then. The first code of it that runs is its DT_INIT function, which the C compiler's start files give to
-// every object: until then the word that names it names one of ours. The first of these that is called
-// writes the entries of all objects that are new, gives each its own function's name back, and goes on with
-// that function. All runs with the loader's lock held, on the thread that loads.
+// then. (From glibc 2.41 on, afterwards: then they are written at once.) The first code of it that runs is
+// its DT_INIT function, which the C compiler's start files give to every object: until then the word that
+// names it names one of ours. The first of these that is called writes the entries of all objects that are
+// new, gives each its own function's name back, and goes on with that function. All runs with the loader's
+// lock held, on the thread that loads.
 //
 // An object without such a function is redirected when the next one is opened.
 #include "preload/process/opened.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 #include "preload/guest/guest.h"
-#include "preload/guest/real.h"
+#include "preload/guest/page.h"
 #include "preload/process/redirect.h"
 
 typedef void init_fn(int argc, char **argv, char **env);
@@ -28,6 +29,12 @@ static struct opened {
 	struct redirect_relro closed;
 } opened[MOST];
 static unsigned nopened;
+static void (*relocated)(bool (*is_opened)(uint64_t base));
+
+void opened_start(void (*then)(bool (*is_opened)(uint64_t base)))
+{
+	relocated = then;
+}
 
 static bool is_opened(uint64_t base)
 {
@@ -42,10 +49,8 @@ static void finish(void)
 	for (unsigned i = 0; i < nopened; i++)
 		if (opened[i].ld && opened[i].entry)
 			redirect_write(&opened[i].closed, &opened[i].entry->d_un.d_ptr, opened[i].was);
-	if (nopened) {
-		real_resolve_more();
-		redirect_again(is_opened);
-	}
+	if (nopened)
+		relocated(is_opened);
 	nopened = 0;
 }
 
@@ -94,6 +99,9 @@ void opened_note(const struct object *o)
 	if (nopened == MOST)
 		return;
 	ElfW(Dyn) *entry = entry_of(o);
+	bool done = entry && !page_writable((uint64_t)entry / PAGE_BYTES);
+	if (done)
+		entry = NULL;
 	opened[nopened] = (struct opened){.base = o->base,
 					  .ld = o->map->l_ld,
 					  .entry = entry,
@@ -102,10 +110,14 @@ void opened_note(const struct object *o)
 	if (entry)
 		entry->d_un.d_ptr = (uint64_t)begins[nopened] - o->base;
 	nopened++;
+	if (done)
+		finish();
 }
 
-void opened_gone(const ElfW(Dyn) * ld)
+void opened_gone(const ElfW(Dyn) * ld, uint64_t lo, uint64_t hi)
 {
+	(void)lo;
+	(void)hi;
 	for (unsigned i = 0; i < nopened; i++)
 		if (opened[i].ld == ld)
 			opened[i].ld = NULL;

@@ -16,6 +16,7 @@
 
 #include "cpu.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/page.h"
 #include "preload/guest/real.h"
 
 #if defined(__x86_64__)
@@ -30,7 +31,24 @@ struct object {
 	const char *names;
 	const ElfW(Rela) * tables[2];
 	uint64_t bytes[2];
+	uint64_t relative; // so many of tables[1] come first that name nothing
 	struct redirect_relro closed;
+};
+
+// Of the loader's list. It does not change while the loader's lock is held; but the list's own is held for a
+// moment only: a child that is forked meanwhile would find it locked for ever.
+struct listed {
+	uint64_t base;
+	const char *name;
+	const ElfW(Phdr) * ph;
+	unsigned nph;
+};
+
+enum { BATCH = 64 };
+
+struct batch {
+	size_t skip, n;
+	struct listed v[BATCH];
 };
 
 struct pass {
@@ -38,10 +56,10 @@ struct pass {
 	bool (*only)(uint64_t base); // NULL: all
 	bool (*hook_of)(const char *name, struct real_hook *h);
 	uint32_t written;
-	uint64_t own; // our own base
+	uint64_t own; // our own base; of redirect_calls, that of the object
 };
 
-static bool hooked; // the last pass through all objects was on; the loader's lock is held
+static bool hooked; // the last pass through all objects was on
 
 // Entries of libraries that only some objects see, so that nobody knows the real function (real.c): what they
 // held, for the way back.
@@ -57,13 +75,13 @@ static uint64_t address(const struct object *o, uint64_t value)
 	return value < o->base ? o->base + value : value;
 }
 
-static bool describe(struct object *o, const struct dl_phdr_info *info)
+static bool describe(struct object *o, const struct listed *l)
 {
 	const ElfW(Dyn) *dynamic = NULL;
-	*o = (struct object){.base = info->dlpi_addr, .lo = UINT64_MAX};
-	o->closed = redirect_relro(o->base, info->dlpi_phdr, info->dlpi_phnum);
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+	*o = (struct object){.base = l->base, .lo = UINT64_MAX};
+	o->closed = redirect_relro(o->base, l->ph, l->nph);
+	for (unsigned i = 0; i < l->nph; i++) {
+		const ElfW(Phdr) *p = &l->ph[i];
 		uint64_t at = o->base + p->p_vaddr;
 		if (p->p_type == PT_DYNAMIC)
 			dynamic = (const void *)at;
@@ -85,6 +103,8 @@ static bool describe(struct object *o, const struct dl_phdr_info *info)
 			o->bytes[0] = d->d_un.d_val;
 		else if (d->d_tag == DT_RELASZ)
 			o->bytes[1] = d->d_un.d_val;
+		else if (d->d_tag == DT_RELACOUNT)
+			o->relative = d->d_un.d_val;
 	}
 	return o->symbols && o->names;
 }
@@ -106,7 +126,8 @@ struct redirect_relro redirect_relro(uint64_t base, const ElfW(Phdr) * ph, unsig
 
 bool redirect_write(const struct redirect_relro *r, uint64_t *at, uint64_t value)
 {
-	bool closed = (uint64_t)at - r->lo < r->hi - r->lo;
+	// An object that is being relocated is closed when that is done, and not by us.
+	bool closed = (uint64_t)at - r->lo < r->hi - r->lo && !page_writable((uint64_t)at / PAGE_BYTES);
 	if (closed && set_protection((uint64_t)at, PROT_READ | PROT_WRITE))
 		return false;
 	ctp_store64(at, value);
@@ -171,25 +192,44 @@ static void relocate(struct pass *p, const struct object *o, const ElfW(Rela) * 
 static void go_through(struct pass *p, const struct object *o)
 {
 	for (int t = 0; t < 2; t++)
-		for (uint64_t i = 0; o->tables[t] && i < o->bytes[t] / sizeof(ElfW(Rela)); i++)
+		for (uint64_t i = t ? o->relative : 0; o->tables[t] && i < o->bytes[t] / sizeof(ElfW(Rela));
+		     i++)
 			relocate(p, o, &o->tables[t][i]);
 }
 
-static int each(struct dl_phdr_info *info, size_t bytes, void *arg)
+static void each(struct pass *p, const struct listed *l)
 {
-	struct pass *p = arg;
 	struct object o;
-	(void)bytes;
-	if (!p->only)
-		hooked = p->on;
-	else if (!hooked)
-		return 1;
-	if (info->dlpi_addr == p->own || (p->only && !p->only(info->dlpi_addr)) ||
-	    strstr(info->dlpi_name, "linux-vdso") || strstr(info->dlpi_name, "/ld-linux") ||
-	    !describe(&o, info))
-		return 0;
+	if (l->base == p->own || (p->only && !p->only(l->base)) || strstr(l->name, "linux-vdso") ||
+	    strstr(l->name, "/ld-linux") || !describe(&o, l))
+		return;
 	go_through(p, &o);
-	return 0;
+}
+
+static int list(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	struct batch *b = arg;
+	(void)bytes;
+	if (b->skip) {
+		b->skip--;
+		return 0;
+	}
+	b->v[b->n++] = (struct listed){info->dlpi_addr, info->dlpi_name, info->dlpi_phdr, info->dlpi_phnum};
+	return b->n == BATCH;
+}
+
+static void for_each(struct pass *p, void (*visit)(struct pass *p, const struct listed *l))
+{
+	struct batch b;
+	size_t from = 0;
+	do {
+		b.skip = from;
+		b.n = 0;
+		dl_iterate_phdr(list, &b);
+		for (size_t i = 0; i < b.n; i++)
+			visit(p, &b.v[i]);
+		from += b.n;
+	} while (b.n == BATCH);
 }
 
 static uint32_t run(struct pass *p)
@@ -197,44 +237,34 @@ static uint32_t run(struct pass *p)
 	struct dl_find_object own;
 	if (_dl_find_object((void *)redirect_all, &own))
 		return 0;
-	struct real_hook any;
 	p->own = own.dlfo_link_map->l_addr;
-	real_hook_of("close", &any); // looks all names up, which must not be done below the loader's lock
-	dl_iterate_phdr(each, p);
+	for_each(p, each);
 	return p->written;
 }
 
 uint32_t redirect_all(bool on)
 {
 	struct pass p = {.on = on, .hook_of = real_hook_of};
+	hooked = on;
 	return run(&p);
 }
 
 void redirect_again(bool (*only)(uint64_t base))
 {
 	struct pass p = {.on = true, .only = only, .hook_of = real_hook_of};
-	run(&p);
+	if (hooked)
+		run(&p);
 }
 
-struct calls {
-	struct pass pass;
-	uint64_t base;
-};
-
-static int one(struct dl_phdr_info *info, size_t bytes, void *arg)
+static void one(struct pass *p, const struct listed *l)
 {
-	struct calls *c = arg;
 	struct object o;
-	(void)bytes;
-	if (info->dlpi_addr != c->base)
-		return 0;
-	if (describe(&o, info))
-		go_through(&c->pass, &o);
-	return 1;
+	if (l->base == p->own && describe(&o, l))
+		go_through(p, &o);
 }
 
 void redirect_calls(uint64_t base, bool (*hook_of)(const char *name, struct real_hook *h))
 {
-	struct calls c = {{.on = true, .hook_of = hook_of}, base};
-	dl_iterate_phdr(one, &c);
+	struct pass p = {.on = true, .hook_of = hook_of, .own = base};
+	for_each(&p, one);
 }

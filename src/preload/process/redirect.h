@@ -10,7 +10,8 @@
 
 // Points all of them to our hooks (on), or back to the functions that they would have without us. Each entry
 // is written in one store; the threads that run through it meanwhile take the one way or the other. How many.
-// Takes the loader's lock.
+// With the loader's lock held (loader_lock.h), like all here once the program runs: whoever loads an object
+// closes what he has relocated.
 uint32_t redirect_all(bool on);
 // For the objects, by their load bias, that were opened since; if all are pointed to our hooks.
 void redirect_again(bool (*wanted)(uint64_t base));

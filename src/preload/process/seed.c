@@ -19,19 +19,36 @@
 #include "preload/guest/modules.h"
 #include "preload/guest/real.h"
 #include "preload/patch/patch.h"
-#include "preload/process/redirect.h"
 
-// Do its switches reach our hooks?
-static bool is_hooked(const struct ctp_seed_coroutine *c)
+// Where the hooks look for one that switches by this instance: by its stack pointer, or by where its
+// registers were stored. 0: nowhere.
+static uint64_t place_of(const struct ctp_seed_coroutine *c, const struct switcher *w)
 {
-	const void *fn = (const void *)c->function;
-	return !fn || fn == (void *)ctp_load_ptr((void **)&real_jump_fcontext) ||
-	       fn == (void *)ctp_load_ptr((void **)&real_ontop_fcontext) || patch_instance(fn);
+	switch (w->family) {
+	case SWITCHER_STRUCT:
+		return c->block ? c->block - w->sp_at : 0;
+	case SWITCHER_SAVE:
+	case SWITCHER_RESTORE:
+		return 0;
+	default:
+		return c->slot;
+	}
 }
 
-static bool is_known(const struct ctp_seed_coroutine *c)
+static uint64_t slot_of(const struct ctp_seed_coroutine *c)
 {
-	return stack_index_slot(c->slot) || stack_index_stack(c->regs[CTP_REG_SP]);
+	const void *fn = (const void *)c->function;
+	const struct switcher *w = patch_instance(fn);
+	if (w)
+		return place_of(c, w);
+	bool hooked = !fn || fn == (void *)ctp_load_ptr((void **)&real_jump_fcontext) ||
+		      fn == (void *)ctp_load_ptr((void **)&real_ontop_fcontext);
+	return hooked ? c->slot : 0;
+}
+
+static bool is_known(const struct ctp_seed_coroutine *c, uint64_t slot)
+{
+	return stack_index_slot(slot) || stack_index_stack(c->regs[CTP_REG_SP]);
 }
 
 // A stack that was named, for the next one, as many stand at one place.
@@ -51,7 +68,7 @@ static uint32_t stack_of(struct named *last, const uint64_t *words, uint32_t n)
 	return last->stack;
 }
 
-static void coroutine(struct ctp_seed_coroutine *c, struct named *last, const uint64_t *words)
+static void coroutine(struct ctp_seed_coroutine *c, uint64_t slot, struct named *last, const uint64_t *words)
 {
 	uint32_t stack = stack_of(last, words, c->nwords);
 	struct ctp_state *s = station_new(CTP_COROUTINE);
@@ -63,7 +80,9 @@ static void coroutine(struct ctp_seed_coroutine *c, struct named *last, const ui
 	s->life = (uint8_t)c->life;
 	s->runs = c->life == CTP_SUSPENDED;
 	s->since = ctp_tracer->region.ext->attached;
-	s->slot = c->slot;
+	s->slot = slot;
+	if (slot != c->slot)
+		s->how = CTP_HOW_FCONTEXT; // which the hooks go by
 	s->lo = c->lo;
 	s->hi = c->hi;
 	s->entry = c->entry;
@@ -91,17 +110,17 @@ CTP_HOOK int64_t ctp_seed(struct ctp_seeds *seeds)
 	int64_t n = 0;
 	if (!g)
 		return -EBUSY;
-	redirect_all(true); // of objects that were just being opened when that was done first
 	const struct ctp_seed_fd *fds = ctp_seed_fds(seeds);
 	for (uint32_t i = 0; i < seeds->nfds; i++)
 		n += fds_found(fds[i].fd, fds[i].kind, fds[i].flags);
 	struct ctp_seed_coroutine *all = ctp_seed_coroutines(seeds);
 	for (uint32_t i = 0; i < seeds->ncoroutines; i++) {
 		struct ctp_seed_coroutine *c = &all[i];
-		if (!is_hooked(c) || is_known(c))
+		uint64_t slot = slot_of(c);
+		if (!slot || is_known(c, slot))
 			continue;
 		modules_note_pc(c->entry ? c->entry : c->regs[CTP_REG_PC]);
-		coroutine(c, &last, ctp_seed_words(seeds) + c->words);
+		coroutine(c, slot, &last, ctp_seed_words(seeds) + c->words);
 		g->thread->created += c->id != 0;
 	}
 	const struct ctp_seed_row *rows = ctp_seed_rows(seeds);

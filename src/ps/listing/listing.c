@@ -14,6 +14,16 @@
 #include "ps/listing/fd_names.h"
 #include "ps/listing/pooled.h"
 
+void listing_again(struct listing *l)
+{
+	listing_fds_free(l->fds);
+	l->fds = NULL;
+	l->n = l->nthreads = l->ngroups = 0;
+	l->finished = l->freed = l->unsettled = l->on_cpu = l->inside = 0;
+	memset(l->counts, 0, sizeof(l->counts));
+	*l->partial = 0;
+}
+
 int listing_add(struct listing *l, const struct listing_row *row)
 {
 	int e = GROW(l->v, l->n, l->capacity);
@@ -64,6 +74,22 @@ const char *const *listing_evidence(struct listing *l, const struct listing_said
 	static const char *const none[] = {NULL};
 	const void *shared = listing_bytes(l, s->v, sizeof(s->v));
 	return shared ? (const char *const *)shared : none;
+}
+
+bool listing_wanted(const struct listing_wants *w, uint64_t id)
+{
+	for (size_t i = 0; i < w->nids; i++)
+		if (w->ids[i] == id)
+			return true;
+	return !w->nids;
+}
+
+size_t listing_stackless(const struct listing *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++)
+		n += l->v[i].stackless;
+	return n;
 }
 
 size_t listing_pcs(const struct listing *l, uint32_t stack, const uint64_t **pcs)

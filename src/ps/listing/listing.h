@@ -89,12 +89,16 @@ struct listing {
 	char partial[160];                         // why not all was searched; "": it was
 	bool only_lost;                            // rows are those to which nothing leads,
 	size_t all;                                // of so many
-	const char *undecided;   // why that could not be decided; the listing's; NULL: it was
+	const char *undecided; // why that could not be decided; the listing's; NULL: it was
+	uint64_t stop_ns; // --stop may decide it, and would hold the threads for about so long; 0: it would
+			  // not
 	struct listing_fds *fds; // fd_names.h; NULL: not known
 	// what follows is listing.c's
 	struct intern stacks, words;
 };
 
+// Empties one that is filled again and again: symbols, stacks and words stay, by the same numbers.
+void listing_again(struct listing *l);
 // Adds a row; what the pointers in it point to is the listing's already. 0 or -ENOMEM.
 int listing_add(struct listing *l, const struct listing_row *row);
 // The number of this stack, and the one copy of this text. 0, NULL without memory.
@@ -125,6 +129,7 @@ bool listing_seen_has(const struct listing_seen *s, uint64_t id, uint64_t at);
 // Tells pooled ones, counts, and groups what is alike. 0 or -ENOMEM.
 int listing_finish(struct listing *l, bool apart);
 void listing_deinit(struct listing *l);
+size_t listing_stackless(const struct listing *l); // how many are
 
 // Where all of them were created; NULL: at several places, or that is not known.
 const struct symbols_frame *listing_one_creator(const struct listing_group *g);
@@ -142,6 +147,7 @@ struct listing_wants {
 	const uint64_t *ids;        // only these; 0: all
 	size_t nids;
 };
+bool listing_wanted(const struct listing_wants *w, uint64_t id);
 // Their groups alone, as a part of another list. JSON: *any: a group stands there already.
 int listing_text_groups(FILE *to, const struct listing *l, const struct listing_wants *w, bool color);
 int listing_json_groups(FILE *to, const struct listing *l, const struct listing_wants *w, bool *any);

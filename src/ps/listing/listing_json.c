@@ -29,14 +29,6 @@ static json_t *threads(const struct listing *l)
 	return a;
 }
 
-static size_t stackless(const struct listing *l)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < l->n; i++)
-		n += l->v[i].stackless;
-	return n;
-}
-
 static json_t *head(const struct listing *l)
 {
 	char command[FIND_COMMAND] = "";
@@ -48,8 +40,8 @@ static json_t *head(const struct listing *l)
 			  json_count(l->counts[LISTING_CREATED] + l->counts[LISTING_INITIAL]), "suspended",
 			  json_count(l->counts[LISTING_SUSPENDED] + l->counts[LISTING_POOLED]), "running",
 			  json_count(l->counts[LISTING_RUNNING]), "finished", json_count(l->finished),
-			  "destroyed", "stackless", json_count(stackless(l)), "freed", json_count(l->freed),
-			  "unsettled", json_count(l->unsettled));
+			  "destroyed", "stackless", json_count(listing_stackless(l)), "freed",
+			  json_count(l->freed), "unsettled", json_count(l->unsettled));
 	json_t *o = json_pack("{s:i, s:s, s:i, s:n, s:o, s:s, s:s, s:o, s:o, s:o}", "version", 2, "tool",
 			      "ctp-ps " CTP_TOOL_VERSION, "pid", (int)l->pid, "ctp_run", "core",
 			      json_text(l->core), "command", command, "source", "search", "partial",
@@ -229,14 +221,6 @@ static int put_group(FILE *to, const struct listing *l, const struct listing_gro
 	return e;
 }
 
-static bool wanted(const struct listing_wants *w, uint64_t id)
-{
-	for (size_t i = 0; i < w->nids; i++)
-		if (w->ids[i] == id)
-			return true;
-	return !w->nids;
-}
-
 static json_t *node(const struct listing *l, const struct listing_group *g)
 {
 	const struct listing_row *r = g->first;
@@ -256,10 +240,10 @@ int listing_json_root(FILE *to, const struct listing *l, const struct listing_wa
 	bool any = false;
 	int e = 0;
 	for (size_t i = 0; i < l->ngroups; i++)
-		n += wanted(w, l->groups[i].first->id) ? l->groups[i].n : 0;
+		n += listing_wanted(w, l->groups[i].first->id) ? l->groups[i].n : 0;
 	fprintf(to, "{\"root\": null, \"tid\": null, \"all\": %zu, \"cut\": false, \"children\": [", n);
 	for (size_t i = 0; !e && i < l->ngroups; i++) {
-		if (!wanted(w, l->groups[i].first->id))
+		if (!listing_wanted(w, l->groups[i].first->id))
 			continue;
 		fputs(any ? ",\n" : "\n", to);
 		any = true;
@@ -303,7 +287,7 @@ int listing_json_groups(FILE *to, const struct listing *l, const struct listing_
 	int e = 0;
 	for (size_t i = 0; !e && i < l->ngroups; i++) {
 		const struct listing_group *g = &l->groups[i];
-		if (!wanted(w, g->first->id))
+		if (!listing_wanted(w, g->first->id))
 			continue;
 		fputs(*any ? ",\n" : "\n", to);
 		*any = true;

@@ -235,14 +235,6 @@ static int print_group(const struct sheet *p, const struct listing_group *g)
 
 // -------------------------------------------------------------------------- sheet
 
-static bool wanted(const struct listing_wants *w, uint64_t id)
-{
-	for (size_t i = 0; i < w->nids; i++)
-		if (w->ids[i] == id)
-			return true;
-	return !w->nids;
-}
-
 static void print_top(const struct sheet *p)
 {
 	char command[160], path[256];
@@ -274,14 +266,29 @@ static void print_threads(const struct sheet *p)
 		fprintf(p->to, " and %zu more threads\n", own - THREADS_SHOWN);
 }
 
+static void print_undecided(const struct sheet *p)
+{
+	const struct listing *l = p->l;
+	fprintf(p->to, "not decided which of %zu coroutines are lost: %s\n", l->all, l->undecided);
+	if (l->stop_ns)
+		fprintf(p->to,
+			"to decide it: ctp-ps --lost --stop %d; it holds the threads once, for about %.2f s, and may end a "
+			"wait of theirs by EINTR\n",
+			(int)l->pid, (double)l->stop_ns / 1e9);
+}
+
 // Of what nothing leads to: how many, and what that is worth.
 static void print_lost(const struct sheet *p)
 {
 	const struct listing *l = p->l;
 	if (l->undecided) {
-		fprintf(p->to, "not decided which of %zu coroutines are lost: %s%s\n", l->all, l->undecided,
-			l->core ? "" :
-				  " (--stop holds its threads once, and may end a wait of theirs by EINTR)");
+		print_undecided(p);
+		return;
+	}
+	if (!l->all) {
+		fputs("no coroutine was found; if the program has some, ctp-ps does not recognise how it switches to "
+		      "them\n",
+		      p->to);
 		return;
 	}
 	fprintf(p->to,
@@ -355,7 +362,7 @@ static int print_tree(const struct sheet *p)
 		const struct listing_row *r = v[i].group->first;
 		struct frames f = {0};
 		char at[160] = "";
-		if (!wanted(p->w, r->id))
+		if (!listing_wanted(p->w, r->id))
 			continue;
 		fprintf(p->to, "%*s", 4 * (int)v[i].depth, "");
 		fputs(v[i].depth ? "awaits" : "", p->to);
@@ -379,7 +386,7 @@ static int print_groups(const struct sheet *p)
 		return print_tree(p);
 	for (size_t i = 0; !e && i < p->l->ngroups; i++) {
 		const struct listing_row *first = p->l->groups[i].first;
-		if (wanted(p->w, first->id) && !stands_elsewhere(p, first))
+		if (listing_wanted(p->w, first->id) && !stands_elsewhere(p, first))
 			e = print_group(p, &p->l->groups[i]);
 	}
 	return e;

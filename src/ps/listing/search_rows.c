@@ -19,10 +19,15 @@
 #include "find/save.h"
 #include "ps/listing/fd_names.h"
 #include "ps/listing/listing_symbols.h"
+#include "ps/listing/pooled.h"
 #include "ps/listing/search_waits.h"
-#include "ps/listing/stackless_rows.h"
 
-#define SEARCH_NS 30000000000ULL // at most; what was found by then is listed
+// At most; what was found by then is listed. On a busy machine the CPU time is what counts.
+#define SEARCH_CPU_NS 30000000000ULL
+#define SEARCH_NS 120000000000ULL
+#define AGAIN_NS 3000000000ULL // the same, if it is to be done again soon
+
+enum { WORDS_EACH = 8, WORDS_LEAST = 1 << 16 }; // texts and registers that are kept, a row
 
 // -------------------------------------------------------------------- evidence
 
@@ -144,12 +149,12 @@ static int add_thread(struct listing *l, const struct contexts *c, const struct 
 
 // ------------------------------------------------------------------------- all
 
-static int read_fds(struct listing *l, const struct search_source *from)
+static int read_fds(struct listing_fds **fds, const struct search_source *from)
 {
 	char folder[32];
 	snprintf(folder, sizeof(folder), "/proc/%d", (int)living_of(from->pid));
 	const char *where = from->core ? from->saved : folder;
-	int e = where ? listing_fds_read(&l->fds, where) : 0;
+	int e = where ? listing_fds_read(fds, where) : 0;
 	return e == -ENOMEM ? e : 0; // else they are not known
 }
 
@@ -158,6 +163,7 @@ static int read_fds(struct listing *l, const struct search_source *from)
 // Those that nothing led to, at the first look.
 struct looks {
 	struct listing_seen stackful, stackless;
+	struct listing_fds *before; // the registrations as this look began; NULL: not known
 };
 
 static int note_unreached(struct listing_seen *s, const struct contexts *c, const struct lost *lost)
@@ -184,19 +190,32 @@ static const char *not_decidable(const struct listing *l, const struct image *im
 	return NULL;
 }
 
-static int mark(struct listing *l, const struct contexts *c, struct lost *out)
+static size_t add_held(const struct listing_epoll *rows, size_t n, bool all, uint64_t *held)
+{
+	size_t nheld = 0;
+	for (size_t i = 0; i < n; i++)
+		if (all || lost_row_leads(rows[i].events))
+			held[nheld++] = rows[i].data;
+	return nheld;
+}
+
+// A one-shot that fires meanwhile leads to whom it wakes, or a busy program's coroutines would seem lost.
+// What was saved does not tell whether it fired meanwhile.
+static int mark(struct listing *l, const struct contexts *c, const struct listing_fds *before,
+		struct lost *out)
 {
 	enum { TIMERS_MOST = 256 };
-	size_t n;
+	size_t n = 0, nbefore = 0, nheld = 0;
 	const struct listing_epoll *rows = listing_fds_rows(l->fds, &n);
-	uint64_t *held = calloc(n + TIMERS_MOST, sizeof(*held));
+	const struct listing_epoll *old = before ? listing_fds_rows(before, &nbefore) : NULL;
+	uint64_t *held = calloc(n + nbefore + TIMERS_MOST, sizeof(*held));
 	if (!held)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		held[i] = rows[i].data;
+	nheld = add_held(old, nbefore, false, held);
+	nheld += add_held(rows, n, l->core != NULL, held + nheld);
 	if (l->fds)
-		n += listing_fds_timers(l->fds, held + n, TIMERS_MOST);
-	int e = lost_mark(out, c, held, n);
+		nheld += listing_fds_timers(l->fds, held + nheld, TIMERS_MOST);
+	int e = lost_mark(out, c, held, nheld);
 	free(held);
 	if (!e && out->undecided)
 		l->undecided = listing_word(l, out->undecided);
@@ -232,7 +251,7 @@ static void drop_known(struct listing *l, const struct contexts *c, const struct
 
 static int fill(struct listing *l, const struct search_source *from, const struct contexts *c)
 {
-	int e = listing_symbols_make(l, &c->objects);
+	int e = l->symbols ? 0 : listing_symbols_make(l, &c->objects);
 	l->bytes = c->bytes;
 	l->finished = c->finished;
 	l->freed = c->freed;
@@ -244,11 +263,17 @@ static int fill(struct listing *l, const struct search_source *from, const struc
 	for (size_t i = 0; !e && i < c->image->nthreads; i++)
 		e = add_thread(l, c, &c->image->threads[i]);
 	if (!e)
-		e = read_fds(l, from);
+		e = read_fds(&l->fds, from);
 	if (!e && l->fds)
 		e = search_waits(l, c);
 	if (!from->lost)
 		drop_known(l, c, from->known);
+	return e;
+}
+
+static int fill_whole(struct listing *l, const struct search_source *from, const struct contexts *c)
+{
+	int e = fill(l, from, c);
 	return e || from->lost ? e : stackless_rows(l, c->image, c->image->skip, c->image->nskip, NULL);
 }
 
@@ -263,7 +288,7 @@ static int look_lost(struct listing *l, const struct search_source *from, const 
 	l->all = l->n;
 	l->undecided = not_decidable(l, c->image);
 	if (!l->undecided)
-		e = mark(l, c, &lost);
+		e = mark(l, c, seen->before, &lost);
 	if (l->undecided)
 		l->n = 0;
 	else if (!e && first)
@@ -274,26 +299,44 @@ static int look_lost(struct listing *l, const struct search_source *from, const 
 					     why};
 	if (!e)
 		e = stackless_rows(l, c->image, c->image->skip, c->image->nskip, &which);
+	if (!l->all && !l->core && !*l->partial)
+		l->undecided = NULL; // there is nothing to decide
 	lost_deinit(&lost);
 	return e;
 }
 
-static int open_image(struct image *im, const struct search_source *from)
+static uint64_t cpu_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static bool is_spent(void *until)
+{
+	return cpu_now() > *(const uint64_t *)until;
+}
+
+static int open_image(struct image *im, const struct search_source *from, uint64_t *until)
 {
 	uint64_t deadline = clock_mono_ns() + SEARCH_NS;
-	return from->core ? image_of_core(im, from->core, deadline) :
-			    image_of_process(im, from->pid, deadline);
+	int e = from->core ? image_of_core(im, from->core, deadline) :
+			     image_of_process(im, from->pid, deadline);
+	*until = cpu_now() + SEARCH_CPU_NS;
+	im->memory.cancelled = is_spent;
+	im->memory.ctx = until;
+	return e;
 }
 
 // One look: all rows, or, once it is not the first of two, those that are lost.
-static int look(struct listing *l, const struct search_source *from, struct looks *seen, bool first,
-		const char **why)
+static int look_now(struct listing *l, const struct search_source *from, struct looks *seen, bool first,
+		    const char **why)
 {
 	struct image im;
 	struct contexts c;
 	struct registers_hold held = {0};
-	*l = (struct listing){.core = from->core, .pid = from->pid};
-	int e = open_image(&im, from);
+	uint64_t until;
+	int e = open_image(&im, from, &until);
 	*why = e ? im.why : NULL;
 	if (e)
 		return e;
@@ -304,18 +347,34 @@ static int look(struct listing *l, const struct search_source *from, struct look
 	}
 	if (from->saved)
 		save_read_partial(&im, from->saved);
+	uint64_t began = clock_mono_ns();
 	if (from->lost && !from->core)
 		e = registers_take(&im, from->stop ? REGISTERS_ALL : REGISTERS_GLANCE, &held);
 	if (!e)
 		e = contexts_find(&c, &im);
 	if (!e) {
-		e = fill(l, from, &c);
+		e = fill_whole(l, from, &c);
 		if (!e && from->lost)
 			e = look_lost(l, from, &c, seen, first);
 		contexts_deinit(&c);
 	}
+	if (!from->core && !from->stop && l->undecided && !not_decidable(l, &im))
+		l->stop_ns = clock_mono_ns() - began;
 	registers_release(&held);
 	image_close(&im);
+	return e;
+}
+
+static int look(struct listing *l, const struct search_source *from, struct looks *seen, bool first,
+		const char **why)
+{
+	*l = (struct listing){.core = from->core, .pid = from->pid};
+	*why = NULL;
+	seen->before = NULL;
+	int e = from->lost && !from->core ? read_fds(&seen->before, from) : 0;
+	if (!e)
+		e = look_now(l, from, seen, first, why);
+	listing_fds_free(seen->before);
 	return e;
 }
 
@@ -332,6 +391,40 @@ int search_save(pid_t pid, bool hold, bool all, bool tables, const char *folder)
 		e = save_process(&im, tables, folder);
 	registers_release(&held);
 	image_close(&im);
+	return e;
+}
+
+static int look_again(struct listing *l, struct stackless_kept *k, struct image *im, bool *anew)
+{
+	const struct search_source from = {.pid = im->pid};
+	struct contexts c;
+	*anew = !stackless_is_of(k, im) || l->words.n > WORDS_EACH * l->n + WORDS_LEAST;
+	if (*anew) {
+		stackless_forget(l, k);
+		l->pid = im->pid;
+	}
+	listing_again(l);
+	int e = stackless_keep(k, im, *anew);
+	if (!e)
+		e = contexts_find(&c, im);
+	if (e)
+		return e;
+	e = fill(l, &from, &c);
+	if (!e)
+		e = stackless_rows_kept(l, im, k);
+	contexts_deinit(&c);
+	return e ? e : pooled_decide(l);
+}
+
+int search_again(struct listing *l, struct stackless_kept *k, pid_t pid, bool *anew)
+{
+	struct image im;
+	int e = image_of_process(&im, pid, clock_mono_ns() + AGAIN_NS);
+	if (e)
+		return e;
+	e = look_again(l, k, &im, anew);
+	image_close(&im);
+	l->n = e ? 0 : l->n;
 	return e;
 }
 

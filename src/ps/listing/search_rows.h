@@ -5,6 +5,7 @@
 
 #include "find/contexts.h"
 #include "ps/listing/listing.h"
+#include "ps/listing/stackless_rows.h"
 #include "ps/read/known.h"
 
 struct search_source {
@@ -21,3 +22,6 @@ struct search_source {
 int search_save(pid_t pid, bool hold, bool all, bool tables, const char *folder);
 // 0; -EPROTO: *why; -EACCES, -EPERM: it may not be looked at; -ESRCH; -errno.
 int search_rows(struct listing *l, const struct search_source *from, bool apart, const char **why);
+// The same of a process, by one who looks again and again: without groups, in a listing that is kept from
+// look to look, as by stackless_again. It ends after some seconds, with what it has found until then.
+int search_again(struct listing *l, struct stackless_kept *k, pid_t pid, bool *anew);

@@ -112,9 +112,16 @@ static const char *const *say(struct making *m, const struct stackless *s)
 {
 	char text[400];
 	struct listing_said said = {.n = 0};
-	char *name = demangle(s->pair->symbol);
-	snprintf(text, sizeof(text), "its frame begins with the functions that %s made of %.300s",
-		 s->pair->maker == PAIR_GCC ? "GCC" : "Clang", name ? name : "a coroutine");
+	const char *maker = s->pair->maker == PAIR_GCC ? "GCC" : "Clang";
+	char *name = s->pair->by_code ? NULL : demangle(s->pair->symbol);
+	if (s->pair->by_code)
+		snprintf(text, sizeof(text),
+			 "its frame begins with two functions that no symbol names, and whose code is "
+			 "as %s makes it to resume and to destroy a coroutine",
+			 maker);
+	else
+		snprintf(text, sizeof(text), "its frame begins with the functions that %s made of %.300s",
+			 maker, name ? name : "a coroutine");
 	free(name);
 	listing_say(m->l, &said, text);
 	if (s->same > 1) {
@@ -292,7 +299,7 @@ static int fill(struct making *m)
 static int read_pairs(struct pairs *p, const struct image *im)
 {
 	const char *unnamed;
-	const struct program of = {im->core.n ? 0 : im->pid, im->maps, im->nmaps};
+	const struct program of = {im->core.n ? 0 : im->pid, im->maps, im->nmaps, true};
 	return program_pairs(p, &of, &unnamed);
 }
 
@@ -374,36 +381,49 @@ void stackless_forget(struct listing *l, struct stackless_kept *k)
 	*k = (struct stackless_kept){.read = false};
 }
 
-static int begin(struct listing *l, struct stackless_kept *k, const struct image *im)
+bool stackless_is_of(const struct stackless_kept *k, const struct image *im)
 {
-	stackless_forget(l, k);
-	l->pid = im->pid;
+	return k->read && k->code == code_of(im);
+}
+
+int stackless_keep(struct stackless_kept *k, const struct image *im, bool anew)
+{
+	if (!anew && stackless_is_of(k, im))
+		return 0;
+	pairs_deinit(&k->pairs);
+	*k = (struct stackless_kept){.code = code_of(im)};
 	int e = read_pairs(&k->pairs, im);
-	if (!e && k->pairs.n)
-		e = read_symbols(l, im);
-	k->code = code_of(im);
 	k->read = !e;
 	return e;
+}
+
+int stackless_rows_kept(struct listing *l, const struct image *im, const struct stackless_kept *k)
+{
+	return k->pairs.n ? rows(l, im, &k->pairs, im->skip, im->nskip, NULL) : 0;
 }
 
 int stackless_again(struct listing *l, struct stackless_kept *k, pid_t pid, const struct span *skip,
 		    size_t nskip, bool *anew)
 {
 	struct image im;
-	l->n = l->inside = 0;
-	*l->partial = 0;
-	listing_fds_free(l->fds);
-	l->fds = NULL;
+	listing_again(l);
 	int e = image_of_process(&im, pid, clock_mono_ns() + SEARCH_NS);
 	if (e)
 		return e;
-	*anew = !k->read || k->code != code_of(&im);
-	if (*anew)
-		e = begin(l, k, &im);
+	im.skip = skip;
+	im.nskip = nskip;
+	*anew = !stackless_is_of(k, &im);
+	if (*anew) {
+		stackless_forget(l, k);
+		l->pid = im.pid;
+	}
+	e = stackless_keep(k, &im, *anew);
+	if (!e && k->pairs.n && *anew)
+		e = read_symbols(l, &im);
 	if (!e && k->pairs.n)
 		e = read_fds(l);
-	if (!e && k->pairs.n)
-		e = rows(l, &im, &k->pairs, skip, nskip, NULL);
+	if (!e)
+		e = stackless_rows_kept(l, &im, k);
 	image_close(&im);
 	l->n = e ? 0 : l->n;
 	return e;

@@ -26,6 +26,12 @@ struct stackless_kept {
 	uint64_t code; // which that is
 	bool read;
 };
+// Reads it, where it is of other code, or `anew`. 0 or -ENOMEM.
+int stackless_keep(struct stackless_kept *k, const struct image *im, bool anew);
+bool stackless_is_of(const struct stackless_kept *k,
+		     const struct image *im); // of the code that is mapped now?
+// As stackless_rows.
+int stackless_rows_kept(struct listing *l, const struct image *im, const struct stackless_kept *k);
 // A process's, by address and without groups, in a listing that is kept from look to look: numbers of stacks
 // stay what they were, but where *anew says so. 0 or -errno: then it has no rows.
 int stackless_again(struct listing *l, struct stackless_kept *k, pid_t pid, const struct span *skip,

@@ -65,12 +65,13 @@ static uint64_t pace(const struct watch *w)
 
 // ---------------------------------------------------------------- the process
 
-static int begin(struct watch *w, const struct found *f)
+// Of one that nobody traces `f` is NULL.
+static int begin(struct watch *w, pid_t pid, const struct found *f)
 {
-	int e = watch_target_open(&w->t, f);
+	int e = f ? watch_target_open(&w->t, f) : watch_target_search(&w->t, pid);
 	if (e)
 		return e;
-	w->pidfd = (int)syscall(SYS_pidfd_open, f->pid, 0);
+	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	w->picked = true;
 	w->ended = NULL;
 	w->subject = (struct watch_subject){.report = &w->t.report,
@@ -78,7 +79,8 @@ static int begin(struct watch *w, const struct found *f)
 					    .threads = w->t.threads,
 					    .proofs = w->t.proofs,
 					    .use = &w->t.use};
-	w->next_look = w->next_sample = 0;
+	w->next_look = f ? 0 : clock_mono_ns() + pace(w); // it was looked at just now
+	w->next_sample = 0;
 	return 0;
 }
 
@@ -99,6 +101,12 @@ static void end(struct watch *w, const char *how)
 	watch_target_ended(&w->t);
 }
 
+static bool has_gone(const struct watch *w)
+{
+	struct pollfd p = {.fd = w->pidfd, .events = POLLIN};
+	return w->pidfd >= 0 && poll(&p, 1, 0) > 0;
+}
+
 // It can be read no more: has it ended, or become another image by exec?
 static int lost(struct watch *w, int why)
 {
@@ -107,6 +115,8 @@ static int lost(struct watch *w, int why)
 	int e = why == -ENOMEM ? why : find_process(pid, &f);
 	if (e == -ENOMEM)
 		return e;
+	if (w->t.searched && e == FIND_NOT_TRACED && !has_gone(w) && why != -EPERM && why != -EACCES)
+		return 0;      // the next inspection will do
 	if (e == FIND_NOT_YET) // an exec, and libctp.so has not begun yet
 		return 0;
 	if (e || f.pid != pid) {
@@ -119,13 +129,7 @@ static int lost(struct watch *w, int why)
 	w->ui.held = w->ui.only = false;
 	if (w->ui.mode == WATCH_DETAILS)
 		w->ui.mode = WATCH_LIST;
-	return begin(w, &f);
-}
-
-static bool has_gone(const struct watch *w)
-{
-	struct pollfd p = {.fd = w->pidfd, .events = POLLIN};
-	return w->pidfd >= 0 && poll(&p, 1, 0) > 0;
+	return begin(w, pid, &f);
 }
 
 static int look(struct watch *w)
@@ -264,7 +268,7 @@ static int pick(struct watch *w, struct watch_why *why)
 	why->pid = w->choices[w->ui.cursor].pid;
 	int e = find_process(why->pid, &f);
 	if (!e)
-		e = begin(w, &f);
+		e = begin(w, f.pid, &f);
 	w->ui.mode = WATCH_LIST;
 	w->ui.cursor = w->ui.top = 0;
 	return e;
@@ -339,10 +343,10 @@ static int turn(struct watch *w)
 		e = look(w);
 		w->next_look = now + pace(w);
 	} else if (looks(w) && now >= w->next_sample) {
-		watch_threads_sample(w->t.threads); // the next inspection will say what is wrong with it
+		watch_target_sample(&w->t);
 	}
 	if (looks(w) && now >= w->next_sample)
-		w->next_sample = now + watch_threads_pause_ns(w->t.threads);
+		w->next_sample = now + watch_target_pause_ns(&w->t);
 	if (!e && !w->drawn)
 		e = draw(w);
 	return e;
@@ -412,9 +416,13 @@ static int choose(struct watch *w, struct watch_why *why)
 		return 0;
 	}
 	e = find_process(why->pid, &f);
+	if (e == FIND_NOT_TRACED) {
+		why->pid = find_whole(why->pid);
+		return begin(w, why->pid, NULL);
+	}
 	if (!e)
 		why->pid = f.pid;
-	return e ? e : begin(w, &f);
+	return e ? e : begin(w, f.pid, &f);
 }
 
 int watch_run(const struct watch_options *o, struct watch_why *why)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Nobody records when a frame came to stand where it stands: how long it does so is known from the first
-// inspection that saw it, and is at least that. Where the program maps no coroutines' code, nothing is read
-// until it maps more.
+// Nobody records when a coroutine came to stand where it stands: it was seen there at each inspection since
+// one. Where a traced program maps no code of C++20 coroutines, nothing is read until it maps more.
 #include "ps/watch/watch_frames.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/living.h"
 #include "base/search.h"
 #include "ctp/words.h"
 #include "ps/listing/fd_names.h"
@@ -29,7 +30,10 @@ void watch_frames_close(struct watch_frames *f)
 
 static uint64_t place_of(const struct listing_row *r)
 {
-	return r->suspended_at ^ (uint64_t)r->state << 56;
+	uint64_t at = r->stackless                ? r->suspended_at :
+		      r->state == LISTING_RUNNING ? (uint64_t)r->tid :
+						    r->regs[CTP_REG_SP] << 8 ^ r->regs[CTP_REG_PC];
+	return at ^ (uint64_t)r->state << 56;
 }
 
 static uint64_t since_of(const struct watch_frames *f, const struct listing_row *r, uint64_t now)
@@ -66,7 +70,7 @@ static int remember(struct watch_frames *f, uint64_t now)
 
 static uint8_t life_of(enum listing_state s)
 {
-	return s == LISTING_INITIAL                            ? CTP_CREATED :
+	return s == LISTING_INITIAL || s == LISTING_CREATED    ? CTP_CREATED :
 	       s == LISTING_RUNNING || s == LISTING_DESTROYING ? CTP_RUNNING :
 								 CTP_SUSPENDED;
 }
@@ -79,6 +83,7 @@ static int add(const struct watch_frames *f, struct watch_model *m, const struct
 				    .station = UINT32_MAX,
 				    .recorded = r->stack ? r->stack | OF_A_FRAME : 0,
 				    .life = life_of(r->state),
+				    .status = r->state == LISTING_POOLED ? STATUS_POOLED : STATUS_WAITS,
 				    .settled = true},
 			      .since = since_of(f, r, m->begun),
 			      .rate = -1,
@@ -96,6 +101,14 @@ static int add(const struct watch_frames *f, struct watch_model *m, const struct
 	}
 	w.closed = closed && !w.c.nwaits;
 	return watch_model_add(m, &w);
+}
+
+int watch_frames_add(struct watch_frames *f, struct watch_model *m)
+{
+	int e = remember(f, m->begun);
+	for (size_t i = 0; !e && i < f->listing.n; i++)
+		e = add(f, m, &f->listing.v[i]);
+	return e;
 }
 
 // Memory in which none of them lies: libctp's own, and frames of which the program itself tells.
@@ -130,9 +143,39 @@ int watch_frames_look(struct watch_frames *f, struct watch_model *m, const struc
 	f->modules = modules;
 	if (e)
 		return e == -ENOMEM ? e : 0;
-	e = remember(f, m->begun);
-	for (size_t i = 0; !e && i < f->listing.n; i++)
-		e = add(f, m, &f->listing.v[i]);
+	return watch_frames_add(f, m);
+}
+
+// One that has ended has no memory left, and what was found of it meanwhile is not all.
+static bool has_ended(pid_t pid)
+{
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)living_of(pid));
+	FILE *maps = fopen(path, "re");
+	bool none = !maps || fgetc(maps) == EOF;
+	if (maps)
+		fclose(maps);
+	return none;
+}
+
+int watch_frames_search(struct watch_frames *f, pid_t pid, bool *anew)
+{
+	struct listing *l = &f->listing;
+	struct listing_row *before = l->v;
+	size_t n = l->n, capacity = l->capacity;
+	*anew = false;
+	l->v = NULL;
+	l->n = l->capacity = 0;
+	int e = search_again(l, &f->kept, pid, anew);
+	e = !e && has_ended(pid) ? -ESRCH : e;
+	if (!e || *anew) {
+		free(before);
+		return e;
+	}
+	free(l->v);
+	l->v = before;
+	l->n = n;
+	l->capacity = capacity;
 	return e;
 }
 
@@ -149,8 +192,9 @@ static void put_stack(struct watch_page *p, const struct listing *l, const struc
 {
 	struct frames f = {0};
 	char function[256];
-	title(p, "stack of its awaits");
-	if (listing_frames(l, r->frame->stack, &f))
+	if (r->frame->stack)
+		title(p, r->frame->stackless ? "stack of its awaits" : "stack");
+	if (!r->frame->stack || listing_frames(l, r->frame->stack, &f))
 		f.n = 0;
 	for (size_t i = 0; i < f.n; i++) {
 		watch_page_line(p);
@@ -201,8 +245,9 @@ void watch_frames_details(struct watch_page *text, const struct listing *l, cons
 	watch_page_put(text, r->closed ? WATCH_ALARM : WATCH_PLAIN, "  %s for at least %s",
 		       r->closed ? "closed" : listing_state_word(r->frame), age);
 	watch_page_line(text);
-	watch_page_put(text, WATCH_FAINT,
-		       "a C++20 coroutine, read from memory: nothing records what it did before");
+	watch_page_put(text, WATCH_FAINT, "%s (%s): nothing records what it did before",
+		       r->frame->stackless ? "a C++20 coroutine" : "found by search",
+		       r->frame->stackless ? "read from memory" : r->frame->how);
 	put_stack(text, l, r);
 	put_waits(text, l, r);
 	if (r->frame->awaits || r->frame->awaited_by)

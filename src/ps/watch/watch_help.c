@@ -23,7 +23,7 @@ void watch_help_page(struct watch_page *text)
 		"  ? F1, q F10                this help, quit; Esc goes back",
 		"Columns",
 		"  WHERE   the innermost line of the program's own code on the saved stack",
-		"  SINCE   time in this state",
+		"  SINCE   time in this state; after >, how long each refresh has seen it so",
 		"  SW/S    how often it was resumed a second, since the last refresh; exact",
 		"  CPU%    of one CPU; an estimate from up to 50 samples a second",
 		"  SLICE   the longest time seen without a switch; a lower bound",

@@ -198,7 +198,9 @@ uint32_t watch_names_place_rank(struct watch_names *n, const struct watch_row *r
 
 const char *watch_names_state(const struct watch_row *r)
 {
-	return r->closed ? "closed" : r->frame ? listing_state_word(r->frame) : report_status(&r->c);
+	return r->closed                                     ? "closed" :
+	       r->frame && r->frame->state != LISTING_POOLED ? listing_state_word(r->frame) :
+							       report_status(&r->c);
 }
 
 void watch_names_waits(const struct coroutine *c, char *buf, size_t bytes)

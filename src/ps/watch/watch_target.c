@@ -6,15 +6,19 @@
 #include "ps/watch/watch_target.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/living.h"
 #include "ps/watch/watch_status.h"
 
 enum { POOLS_EVERY = 5, AT_ONCE = 512 }; // inspections; rows
+#define NO_SAMPLE_NS 3600000000000ULL
 
 static uint64_t cpu_now(void)
 {
@@ -52,6 +56,29 @@ int watch_target_open(struct watch_target *t, const struct found *f)
 	if (e)
 		watch_target_close(t);
 	return e;
+}
+
+int watch_target_search(struct watch_target *t, pid_t pid)
+{
+	*t = (struct watch_target){
+		.found = {.pid = pid, .region.fd = -1}, .searched = true, .use.pagemap = -1, .file = -1};
+	find_command(pid, t->command, sizeof(t->command));
+	t->report = (struct report){.found = &t->found, .unlisted = &t->frames.listing};
+	int e = watch_target_look(t);
+	if (e)
+		watch_target_close(t);
+	return e;
+}
+
+void watch_target_sample(struct watch_target *t)
+{
+	if (t->threads)
+		watch_threads_sample(t->threads); // the next inspection will say what is wrong with it
+}
+
+uint64_t watch_target_pause_ns(const struct watch_target *t)
+{
+	return t->threads ? watch_threads_pause_ns(t->threads) : NO_SAMPLE_NS;
 }
 
 void watch_target_close(struct watch_target *t)
@@ -96,10 +123,56 @@ static int look_at_frames(struct watch_target *t)
 	return watch_names_new(&t->names, &t->report);
 }
 
+// CPU time that all threads of a process have used. False: not known.
+static bool cpu_used(pid_t pid, uint64_t *ns)
+{
+	char path[40], text[1024];
+	uint64_t user, system, tick = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[n] = 0;
+	const char *behind = strrchr(text, ')'); // its name may hold anything
+	if (!behind || sscanf(behind + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+			      &user, &system) != 2)
+		return false;
+	*ns = (user + system) * tick;
+	return true;
+}
+
+static int look_searched(struct watch_target *t)
+{
+	uint64_t cpu = cpu_now(), begun = clock_mono_ns();
+	bool anew;
+	int e = watch_frames_search(&t->frames, t->found.pid, &anew);
+	if (!e && (anew || !t->names)) {
+		watch_names_free(t->names);
+		t->names = NULL;
+		e = watch_names_new(&t->names, &t->report);
+	}
+	if (!e)
+		e = watch_model_begin(&t->model, 0, begun);
+	if (e)
+		return e;
+	watch_model_end(&t->model, clock_mono_ns(), NULL, 0, false);
+	t->model.closed = 0;
+	e = watch_frames_add(&t->frames, &t->model);
+	count_pooled(&t->model);
+	t->before = t->totals;
+	t->totals = (struct watch_totals){.threads = t->frames.listing.nthreads};
+	t->totals.cpu_known = cpu_used(t->found.pid, &t->totals.cpu_ns);
+	t->cost_ns = cpu_now() - cpu;
+	return e;
+}
+
 int watch_target_look(struct watch_target *t)
 {
 	uint64_t begun = cpu_now();
 	struct watch_totals got;
+	if (t->searched)
+		return look_searched(t);
 	int e = watch_inspect(&t->model, t->threads, &t->found, &got);
 	if (e)
 		return e;
@@ -137,7 +210,10 @@ void watch_target_head(const struct watch_target *t, struct watch_head *h)
 				 .pooled = m->pooled,
 				 .running = m->running,
 				 .closed = m->closed,
-				 .frames = t->frames.listing.n,
+				 .frames = listing_stackless(&t->frames.listing),
+				 .addresses = t->frames.listing.n > 0,
+				 .searched = t->searched,
+				 .unsure = t->searched ? t->frames.listing.partial : "",
 				 .finished = t->totals.finished,
 				 .destroyed = t->totals.destroyed,
 				 .threads = t->totals.threads,
@@ -145,13 +221,13 @@ void watch_target_head(const struct watch_target *t, struct watch_head *h)
 				 .rate = -1,
 				 .cpu = -1,
 				 .partial = t->totals.partial,
-				 .trace = proofs_any(watch_proofs_found(t->proofs)),
+				 .trace = !t->searched && proofs_any(watch_proofs_found(t->proofs)),
 				 .ending = t->totals.exit_begun || t->totals.signal_taken,
 				 .nrules = t->nrules};
 	memcpy(h->rules, t->rules, sizeof(h->rules));
-	if (seconds > 0 && t->totals.switches >= t->before.switches)
+	if (seconds > 0 && !t->searched && t->totals.switches >= t->before.switches)
 		h->rate = (double)(t->totals.switches - t->before.switches) / seconds;
-	if (seconds > 0 && t->totals.cpu_known)
+	if (seconds > 0 && t->totals.cpu_known && t->before.cpu_known)
 		h->cpu = (double)(t->totals.cpu_ns - t->before.cpu_ns) / 1e9 / seconds;
 }
 
@@ -180,7 +256,7 @@ static void find_ready(const struct watch_target *t, const struct watch_item *it
 		       bool *ready)
 {
 	struct watch_row *rows[AT_ONCE] = {NULL};
-	if (grouped || n > AT_ONCE)
+	if (grouped || n > AT_ONCE || t->searched)
 		return;
 	for (size_t i = 0; i < n; i++)
 		rows[i] = &t->model.rows[items[i].row];
@@ -219,7 +295,7 @@ void watch_target_show(struct watch_target *t, const struct watch_item *items, s
 		if (!grouped)
 			s->stack = stack_used(t, r);
 		s->closed = r->closed || any_closed(t, &r->c);
-		s->proof = r->c.life == CTP_SUSPENDED && !r->frame_state &&
+		s->proof = r->c.life == CTP_SUSPENDED && !r->frame_state && !t->searched &&
 			   proofs_of(watch_proofs_found(t->proofs), r->c.id, r->c.changes);
 	}
 }

@@ -15,6 +15,7 @@ struct watch_target {
 	struct watch_proofs *proofs;
 	struct watch_model model;
 	struct watch_frames frames;
+	bool searched; // nobody traces it: all is found by search, and of what tables tell there is nothing
 	struct watch_totals totals, before;
 	struct watch_use use;
 	int file; // the region's, for when the process has ended; -1
@@ -28,7 +29,12 @@ struct watch_target {
 
 // Takes over `f`. 0 or -errno: then it has been released.
 int watch_target_open(struct watch_target *t, const struct found *f);
+// One that nobody traces. 0 or -errno: it may not be looked at.
+int watch_target_search(struct watch_target *t, pid_t pid);
 void watch_target_close(struct watch_target *t);
+// A sample of its threads, and how long until the next one.
+void watch_target_sample(struct watch_target *t);
+uint64_t watch_target_pause_ns(const struct watch_target *t);
 // One inspection. 0; -ESTALE: it is another image now; -errno.
 int watch_target_look(struct watch_target *t);
 // The process has ended: what it was stays to be read, where that is possible.

@@ -59,13 +59,14 @@ static size_t needed(const struct layout *l)
 	return sum ? sum - 1 : 0;
 }
 
-static struct layout lay_out(size_t room, bool grouped, bool addresses)
+static struct layout lay_out(size_t room, bool grouped, const struct watch_head *h)
 {
 	struct layout l;
 	for (int i = 0; i < WATCH_COLUMNS; i++) {
 		// Members of a group wait for a descriptor each, and have a stack each.
 		l.shown[i] = !grouped || (i != WATCH_WAITS && i != WATCH_STACK);
-		l.width[i] = i == WATCH_ID && addresses && !grouped ? ADDRESS : columns[i].width;
+		l.shown[i] &= !h->searched || i < WATCH_RATE; // nothing measures these
+		l.width[i] = i == WATCH_ID && h->addresses && !grouped ? ADDRESS : columns[i].width;
 	}
 	for (int weight = 1; weight < 9 && needed(&l) > room; weight++)
 		for (int i = 0; i < WATCH_COLUMNS; i++)
@@ -140,6 +141,8 @@ static void counts_line(struct watch_page *p, const struct watch_head *h)
 	watch_page_put(p, WATCH_PLAIN, ", %" PRIu64 " created, %" PRIu64 " running", h->created, h->running);
 	if (h->frames)
 		watch_page_put(p, WATCH_PLAIN, ", %" PRIu64 " of C++20", h->frames);
+	if (h->searched)
+		return;
 	watch_page_put(p, WATCH_FAINT, "  ended: %s%" PRIu64, h->partial ? ">=" : "",
 		       h->finished + h->destroyed);
 	if (h->destroyed)
@@ -154,6 +157,13 @@ static void rates_line(struct watch_page *p, const struct watch_head *h)
 		snprintf(cpu, sizeof(cpu), "%.0f%%", h->cpu * 100);
 	text_duration(look, sizeof(look), h->look_ns);
 	watch_page_line(p);
+	if (h->searched) {
+		watch_page_put(p, WATCH_PLAIN, "%" PRIu64 " thread%s, CPU %s  ", h->threads,
+			       h->threads == 1 ? "" : "s", cpu);
+		watch_page_put(p, WATCH_NOTE, "not traced: found by search");
+		watch_page_put(p, WATCH_FAINT, "  refresh: %s", look);
+		return;
+	}
 	watch_page_put(p, WATCH_PLAIN, "%s switches/s  %" PRIu64 " thread%s, CPU %s  ", rate, h->threads,
 		       h->threads == 1 ? "" : "s", cpu);
 	watch_page_put(p, h->lost ? WATCH_ALARM : WATCH_PLAIN, "%" PRIu64 " lost", h->lost);
@@ -181,7 +191,9 @@ static void proofs(struct watch_page *p, const struct watch_head *h)
 	if (h->closed)
 		watch_page_put(p, WATCH_ALARM, "%s%" PRIu64 " wait on a closed fd", n++ ? "; " : "",
 			       h->closed);
-	if (!n && !h->trace)
+	if (!n && h->searched)
+		watch_page_put(p, WATCH_FAINT, "ctp-ps --lost says which nothing references");
+	else if (!n && !h->trace)
 		watch_page_put(p, WATCH_FAINT, "findings: nobody writes them where they can be read");
 	else if (!n)
 		watch_page_put(p, WATCH_GOOD, "no findings so far");
@@ -198,6 +210,8 @@ static void state_line(struct watch_page *p, const struct watch_ui *ui, const st
 		watch_page_put(p, h->pace_ns > ui->delay_ns ? WATCH_NOTE : WATCH_FAINT, "every %.1f s%s  ",
 			       (double)h->pace_ns / 1e9,
 			       h->pace_ns > ui->delay_ns ? " (a refresh takes long)" : "");
+	if (h->searched && *h->unsure)
+		watch_page_put(p, WATCH_ALARM, "not all was searched: %s  ", h->unsure);
 	if (ui->only)
 		watch_page_put(p, WATCH_NOTE, "[one group]  ");
 	if (*ui->text)
@@ -234,6 +248,15 @@ static void bytes_text(char *buf, size_t bytes, int64_t v)
 		snprintf(buf, bytes, "%.1fM", (double)v / (1 << 20));
 }
 
+// Without the digit behind the point, if it does not fit: its unit is needed.
+static void round_off(char *buf, size_t width)
+{
+	char *point = strlen(buf) > width ? strchr(buf, '.') : NULL,
+	     *unit = point ? strchr(point, ' ') : NULL;
+	if (unit)
+		memmove(point, unit, strlen(unit) + 1);
+}
+
 static void cell_text(char *buf, size_t bytes, const struct watch_shown *r, enum watch_column column,
 		      bool grouped)
 {
@@ -258,6 +281,7 @@ static void cell_text(char *buf, size_t bytes, const struct watch_shown *r, enum
 	case WATCH_SINCE:
 		*buf = '>';
 		text_duration(buf + r->frame, bytes - r->frame, r->since_ns);
+		round_off(buf, columns[WATCH_SINCE].width);
 		break;
 	case WATCH_RATE:
 		watch_view_number(buf, bytes, r->rate);
@@ -318,7 +342,7 @@ static void foot(struct watch_page *p, const struct watch_ui *ui, const char *ke
 void watch_view_list(struct watch_page *p, const struct watch_ui *ui, const struct watch_head *h,
 		     const struct watch_shown *rows, size_t nrows, size_t n, struct watch_size s)
 {
-	struct layout l = lay_out(s.columns, ui->grouped, h->frames);
+	struct layout l = lay_out(s.columns, ui->grouped, h);
 	watch_page_clear(p);
 	title_line(p, h, s);
 	if (head_lines(s) > 1) {
@@ -332,9 +356,10 @@ void watch_view_list(struct watch_page *p, const struct watch_ui *ui, const stru
 		row(p, ui, &l, &rows[i], ui->top + i == ui->cursor, s);
 	if (!n) {
 		watch_page_line(p);
-		watch_page_put(
-			p, WATCH_FAINT,
-			*ui->text || ui->only ? "  none of them; Esc shows all again" : "  no coroutine yet");
+		watch_page_put(p, WATCH_FAINT,
+			       *ui->text || ui->only ? "  none of them; Esc shows all again" :
+			       h->searched           ? "  no coroutine was found" :
+						       "  no coroutine yet");
 	}
 	foot(p, ui, " ? help | Enter details | < > sort | r reverse | / filter | g group | q quit", s);
 }

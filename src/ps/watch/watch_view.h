@@ -36,7 +36,10 @@ struct watch_head {
 	pid_t pid, engine;
 	const char *command;
 	uint64_t created, suspended, pooled, running, finished, destroyed, closed;
-	uint64_t frames; // of them: C++20 coroutines
+	uint64_t frames;    // of them: C++20 coroutines
+	bool addresses;     // there are some whose ids are addresses
+	bool searched;      // nobody traces it
+	const char *unsure; // why not all was searched; "": it was
 	uint64_t threads, lost;
 	double rate, cpu;   // below 0: not known
 	uint64_t look_ns;   // what one inspection takes

@@ -5,10 +5,11 @@
 // all of its mappings, and the first of those.
 #include "search/disguise/bases.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { READ_MOST = 4 << 20, CHUNK = 1 << 16 };
+enum { READ_MOST = 4 << 20, CHUNK = 1 << 16, AUXV_MOST = 64 };
 
 static void add(struct bases *b, uint64_t address)
 {
@@ -40,10 +41,74 @@ bool bases_is_static(const struct memory *m, uint64_t addr)
 	return at && is_static(m, (size_t)(at - m->maps));
 }
 
-bool bases_is_libc(const struct memory *m, uint64_t addr)
+static bool is_runtime(const struct maps_line *m)
 {
+	static const char *const names[] = {"/libc.so",     "/libc-",   "/ld-",      "/libstdc++.so",
+					    "/libgcc_s.so", "/libm.so", "/libctp.so"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strstr(m->path, names[i]))
+			return true;
+	return false;
+}
+
+// Where the static storage of a library ends, which its mappings of `path` begin, by its program headers.
+static uint64_t static_end(const struct memory *m, const char *path)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr h;
+	uint64_t end = 0;
+	size_t i = 0;
+	while (i < m->nmaps && strcmp(m->maps[i].path, path) != 0)
+		i++;
+	if (i == m->nmaps || m->maps[i].offset ||
+	    memory_peek(m, m->maps[i].lo, &head, sizeof(head), false) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return 0;
+	for (unsigned k = 0; k < head.e_phnum; k++)
+		if (memory_peek(m, m->maps[i].lo + head.e_phoff + k * sizeof(h), &h, sizeof(h), false) ==
+			    sizeof(h) &&
+		    h.p_type == PT_LOAD && m->maps[i].lo + h.p_vaddr + h.p_memsz > end)
+			end = m->maps[i].lo + h.p_vaddr + h.p_memsz;
+	return end;
+}
+
+bool bases_is_runtime(const struct memory *m, uint64_t addr)
+{
+	const struct maps_line *at = memory_map(m, addr), *before = at && at > m->maps ? at - 1 : at;
+	if (!at || *at->path)
+		return at && is_runtime(at);
+	return before->hi == at->lo && *before->path == '/' && is_runtime(before) &&
+	       addr < static_end(m, before->path);
+}
+
+// From this tag to that which ends the list: the name of the program and 16 random bytes lie above.
+static bool are_tags(const uint64_t *v, size_t n, const struct maps_line *stack)
+{
+	unsigned above = 0;
+	for (; n >= 2 && v[0] && v[0] < AUXV_MOST; v += 2, n -= 2)
+		above += (v[0] == AT_RANDOM || v[0] == AT_EXECFN) && v[1] - stack->lo < stack->hi - stack->lo;
+	return n >= 2 && !v[0] && above == 2;
+}
+
+// The list that has a tag at v[i], from its first one on.
+static bool is_list(const uint64_t *v, size_t n, size_t i, const struct maps_line *stack)
+{
+	while (i >= 2 && v[i - 2] && v[i - 2] < AUXV_MOST)
+		i -= 2;
+	return i < n && are_tags(v + i, n - i, stack);
+}
+
+bool bases_is_auxv(const struct memory *m, uint64_t addr)
+{
+	uint64_t v[4 * AUXV_MOST + 2];
 	const struct maps_line *at = memory_map(m, addr);
-	return at && is_libc(at);
+	if (!at || strcmp(at->path, "[stack]") != 0)
+		return false;
+	uint64_t word = addr & ~7ULL, most = 2 * AUXV_MOST * sizeof(*v);
+	uint64_t lo = word - at->lo > most ? word - most : at->lo;
+	size_t n = memory_peek_touched(m, lo, v, sizeof(v)) / sizeof(*v),
+	       i = (size_t)(word - lo) / sizeof(*v);
+	return is_list(v, n, i, at) || (i && is_list(v, n, i - 1, at));
 }
 
 static void words(struct bases *b, const struct memory *m, const uint64_t *v, size_t n)

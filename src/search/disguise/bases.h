@@ -15,6 +15,8 @@ struct bases {
 
 // Does it lie in static storage of the program or of its own libraries?
 bool bases_is_static(const struct memory *m, uint64_t addr);
-// Or of the C library?
-bool bases_is_libc(const struct memory *m, uint64_t addr);
+// Or of a library that has no handles of the program's: the C library, what C++ needs, ctp's own?
+bool bases_is_runtime(const struct memory *m, uint64_t addr);
+// Is it in the list of tagged values that the kernel gives a program at its start (getauxval(3))?
+bool bases_is_auxv(const struct memory *m, uint64_t addr);
 void bases_find(struct bases *b, const struct memory *m);

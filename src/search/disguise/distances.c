@@ -26,14 +26,19 @@ size_t distances_forms(const struct handle_forms *f)
 	return f->bases.n * SHIFTS * HANDLE_KINDS;
 }
 
-static uint64_t base_of(const struct handle_forms *f, uint32_t form)
+uint64_t distances_base(const struct handle_forms *f, uint32_t form)
 {
 	return f->bases.v[(form - DISGUISES) / HANDLE_KINDS / SHIFTS];
 }
 
-static unsigned shift_of(uint32_t form)
+unsigned distances_shift(uint32_t form)
 {
 	return shifts[(form - DISGUISES) / HANDLE_KINDS % SHIFTS];
+}
+
+unsigned distances_kind(uint32_t form)
+{
+	return (form - DISGUISES) % HANDLE_KINDS;
 }
 
 static bool is_telling(const struct handle_forms *f, uint64_t distance)
@@ -46,8 +51,8 @@ static bool is_telling(const struct handle_forms *f, uint64_t distance)
 static void add(struct handle_forms *f, uint32_t form, uint64_t address, bool all, enum handles_class class,
 		size_t index)
 {
-	unsigned shift = shift_of(form);
-	uint64_t base = base_of(f, form), distance = (address - base) >> shift;
+	unsigned shift = distances_shift(form);
+	uint64_t base = distances_base(f, form), distance = (address - base) >> shift;
 	if (address >= base && distance << shift == address - base && distance < FOUR_GIB &&
 	    (all || is_telling(f, distance)))
 		handles_add(&f->values, (uint32_t)distance, form, class, index);
@@ -58,7 +63,7 @@ static void sample(struct handle_forms *f, uint32_t form, const struct handle_ad
 		   enum handles_class class)
 {
 	for (size_t i = 0, had = 0; i < n && had < SAMPLE; i++)
-		if (v[i].kind == (form - DISGUISES) % HANDLE_KINDS) {
+		if (v[i].kind == distances_kind(form)) {
 			add(f, form, v[i].at, false, class, i);
 			had++;
 		}

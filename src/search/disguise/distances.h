@@ -12,6 +12,10 @@
 
 // How many forms there are, from DISGUISES on.
 size_t distances_forms(const struct handle_forms *f);
+// Of such a form: from where, in units of how many bytes (a power of two), and of what.
+uint64_t distances_base(const struct handle_forms *f, uint32_t form);
+unsigned distances_shift(uint32_t form);
+unsigned distances_kind(uint32_t form);
 // For the first walk.
 void distances_sample(struct handle_forms *f);
 // For the second one: `values` become decoys. False if none is needed, or out of memory (then

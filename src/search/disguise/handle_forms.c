@@ -2,8 +2,9 @@
 //
 // Decoys are as likely to be hit as a target is, by what is no handle: they differ in bits 16 to 25 alone.
 // So they end in as many zeros as it does, as numbers like to, and a number that is as large is found as
-// often. Nobody has them: they are passed over where something is mapped. Of addresses below 4 GiB, which
-// scan.c sees as they are, the shifted ones are looked for here, in both directions.
+// often. Where the lower half is a small number, as near the start of an arena at a multiple of 4 GiB, it
+// is lower bits. Nobody has them: they are passed over where something is mapped. Of addresses below 4 GiB,
+// which scan.c sees as they are, the shifted ones are looked for here, in both directions.
 //
 // A distance from the word itself may be small: then one that leads to a single object is a number.
 #include "search/disguise/handle_forms.h"
@@ -18,7 +19,8 @@ enum {
 	DECOYS = 4096,
 	DECOYS_OF_FEW = 512,
 	NEAR_DECOYS = 2,
-	DECOYS_OF_ONE = 1023,
+	DECOY_BITS = 10,
+	DECOYS_OF_ONE = (1 << DECOY_BITS) - 1,
 	DECOY_SHIFT = 16,
 	BESIDE_SHIFT = 4,
 	LEAST_ODD = 1024,
@@ -41,7 +43,10 @@ static uint64_t mixed(uint64_t n)
 // Decoy number n of an address.
 static uint64_t decoy(uint64_t address, size_t n)
 {
-	return address ^ (n % DECOYS_OF_ONE + 1) << DECOY_SHIFT;
+	unsigned shift = DECOY_SHIFT;
+	while (shift > BESIDE_SHIFT && !((uint32_t)address >> (shift + DECOY_BITS)))
+		shift--;
+	return address ^ (n % DECOYS_OF_ONE + 1) << shift;
 }
 
 // As near as it is to what keeps its distance from there, but in the middle of something.

@@ -42,10 +42,30 @@ void handles_add(struct handles *h, uint32_t value, uint32_t form, enum handles_
 	h->forms[form].n[class]++;
 }
 
+// Of one value and form, decoys come last.
 static int by_value(const void *a, const void *b)
 {
 	const struct handles_value *x = a, *y = b;
-	return x->value < y->value ? -1 : x->value > y->value;
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	if (x->form != y->form)
+		return x->form < y->form ? -1 : 1;
+	return (x->class == HANDLES_DECOY) - (y->class == HANDLES_DECOY);
+}
+
+// A decoy whose value is somebody's, in its own form, is none.
+static void drop_shared(struct handles *h)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < h->n; i++) {
+		const struct handles_value *v = &h->v[i], *last = kept ? &h->v[kept - 1] : NULL;
+		if (v->class == HANDLES_DECOY && last && last->value == v->value && last->form == v->form &&
+		    last->class != HANDLES_DECOY)
+			h->forms[v->form].n[HANDLES_DECOY]--;
+		else
+			h->v[kept++] = *v;
+	}
+	h->n = kept;
 }
 
 static unsigned bits_for(size_t n, unsigned least)
@@ -66,6 +86,7 @@ bool handles_ready(struct handles *h)
 		return false;
 	if (h->n)
 		qsort(h->v, h->n, sizeof(*h->v), by_value);
+	drop_shared(h);
 	uint32_t mask = (1u << h->slot_bits) - 1;
 	for (size_t i = 0; i < h->n; i++) {
 		uint32_t value = h->v[i].value, bit = handles_hash(value, h->filter_bits);

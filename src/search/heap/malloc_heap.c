@@ -2,7 +2,7 @@
 //
 // Finds the block of glibc's malloc that holds an address: by a walk along
 // the headers of the main heap, of a thread arena's heap (heap_info at each
-// 64 MiB), or of mmapped blocks. Nothing is believed but what proves itself:
+// 64 MiB), or of mmapped blocks. The headers may be corrupt, so
 // a walk counts only if every header is sound and it ends exactly at the
 // heap's end. A block is [header + 16, next header): the last 8 usable bytes
 // are the next header's, and pointers there are the allocator's own. What the
@@ -14,7 +14,7 @@
 
 #include "base/search.h"
 
-enum { WINDOW = 1 << 18, PREVIOUS_IN_USE = 1, IS_MMAPPED = 2, FLAGS = 7, HEADER = 16 };
+enum { WINDOW = 1 << 18, PREVIOUS_IN_USE = 1, IS_MMAPPED = 2, FLAGS = 7, HEADER = 16, PAGE = 4096 };
 #define ARENA_BYTES (64ULL << 20)
 
 struct walk {
@@ -143,28 +143,71 @@ static void believe(void *ctx, uint64_t state, uint64_t last, uint64_t end)
 	a->i = a->first; // another try
 }
 
-// Mmapped blocks, one behind the other from the mapping's start.
-static void mmapped(struct walk *w, const struct maps_line *m, struct malloc_heap_query *q)
-{
-	uint64_t at = m->lo, prev, size;
-	while (at < m->hi && word(w, at, &prev) && word(w, at + 8, &size)) {
-		if (prev || (size & FLAGS) != IS_MMAPPED || (size & ~(uint64_t)FLAGS) % 4096 || size < 4096 ||
-		    (size & ~(uint64_t)FLAGS) > m->hi - at)
-			return;
-		size &= ~(uint64_t)FLAGS;
-		if (q->addr < at + size) {
-			q->found = q->addr >= at + HEADER;
-			q->block = (struct span){at + HEADER, at + size};
-			return;
-		}
-		at += size;
-	}
-}
-
 static bool anonymous(const struct maps_line *m)
 {
 	return m && m->perms[0] == 'r' && m->perms[1] == 'w' && m->perms[3] == 'p' && m->ino == 0 &&
 	       (!*m->path || !strncmp(m->path, "[anon", 5));
+}
+
+// A piece of mmapped blocks, or what the program made inaccessible in one of them.
+static bool of_blocks(const struct maps_line *m)
+{
+	return anonymous(m) || (!strncmp(m->perms, "---p", 4) && m->ino == 0 && !*m->path);
+}
+
+// The size in the header of a mmapped block, if one stands at `at`, `before` bytes behind where its mapping
+// begins; else 0.
+static uint64_t mmapped_size(const struct memory *m, uint64_t at, uint64_t before, uint64_t end)
+{
+	uint64_t head[2];
+	if (at >= end || memory_peek_touched(m, at, head, sizeof(head)) != sizeof(head))
+		return 0;
+	uint64_t size = head[1] & ~(uint64_t)FLAGS;
+	bool sound = head[0] == before && (head[1] & FLAGS) == IS_MMAPPED && size >= 2 * HEADER &&
+		     size <= end - at && (before + size) % PAGE == 0;
+	return sound ? size : 0;
+}
+
+// Where the block begins whose mapping is [at, end): behind the header there, or if it was allocated with an
+// alignment, behind a second one, which says how far from the first it stands.
+static uint64_t mmapped_begin(const struct memory *m, uint64_t at, uint64_t end)
+{
+	for (uint64_t align = 2 * HEADER; align < end - at; align *= 2) {
+		uint64_t header = ((at + HEADER + align - 1) & -align) - HEADER;
+		header += header - at < 2 * HEADER ? align : 0;
+		if (header + mmapped_size(m, header, header - at, end) == end)
+			return header + HEADER;
+	}
+	return at + HEADER;
+}
+
+// Mmapped blocks, one behind the other from the begin of a mapping on: of all lines that adjoin the one that
+// holds a query's address, since the program may have made pages in a block inaccessible. Answers all queries
+// in there. Where they end.
+static uint64_t mmapped(const struct memory *m, const struct maps_line *line, struct asked *a)
+{
+	const struct maps_line *end = m->maps + m->nmaps, *last = line;
+	while (line > m->maps && line[-1].hi == line->lo && of_blocks(line - 1))
+		line--;
+	while (last + 1 < end && last->hi == last[1].lo && of_blocks(last + 1))
+		last++;
+	begin(a, line->lo);
+	for (uint64_t at = line->lo; line <= last && a->i < a->n && !memory_late(m);) {
+		uint64_t size = anonymous(line) ? mmapped_size(m, at, 0, last->hi) : 0;
+		struct span block = {
+			size && a->q[a->i].addr < at + size ? mmapped_begin(m, at, at + size) : 0, at + size};
+		at = size ? at + size : line->hi;
+		for (; a->i < a->n && a->q[a->i].addr < at; a->i++) {
+			struct malloc_heap_query *q = &a->q[a->i];
+			if (!size || q->found || q->addr < block.lo)
+				continue;
+			q->found = true;
+			q->block = block;
+		}
+		while (line <= last && line->hi <= at)
+			line++;
+	}
+	return last->hi;
 }
 
 static int by_addr(const void *a, const void *b)
@@ -199,9 +242,11 @@ void malloc_heap_resolve(const struct memory *m, struct malloc_heap_query *q, si
 		if (base >= line->lo && base != tried)
 			arena(&w, base, &v);
 		tried = base;
-		if (!q[i].found)
-			mmapped(&w, line, &q[i]);
 	}
+	uint64_t upto = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!q[i].found && q[i].addr >= upto && anonymous(memory_map(m, q[i].addr)))
+			upto = mmapped(m, memory_map(m, q[i].addr), &a);
 	free(w.window);
 }
 

@@ -61,15 +61,3 @@ static inline bool block_has_bits(const unsigned char *b, unsigned shift, uint16
 	}
 	return block_any(any) & UINT16_MAX;
 }
-
-// Is one of the block's halves of words a number that has 16 zeros below 16 other bits?
-static inline bool block_has_low_zeros(const unsigned char *b)
-{
-	block_words w, any = {0};
-	for (int i = 0; i < BLOCK_VECTORS; i++) {
-		memcpy(&w, b + i * (int)sizeof(w), sizeof(w));
-		block_words zeros = (block_words)((block_halves)w == 0);
-		any |= zeros & ~(zeros >> 16);
-	}
-	return block_any(any) & 0x0000ffff0000ffff;
-}

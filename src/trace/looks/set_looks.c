@@ -53,7 +53,8 @@ static int add_queue(struct set_looks *s, const json_t *o)
 							     number(o, "gen"),
 							     flag(o, "out"),
 							     flag(o, "ready"),
-							     flag(o, "led")};
+							     flag(o, "led"),
+							     (uint64_t)number(o, "writer")};
 	return r;
 }
 
@@ -118,11 +119,11 @@ static int add_thread(struct set_looks *s, const json_t *o)
 	return r;
 }
 
-static int add_circle(struct set_looks *s, const json_t *o)
+// Those who wait at hubs. *n: how many.
+static int add_waits(struct set_looks *s, const json_t *o, size_t *n)
 {
 	size_t i;
 	json_t *e;
-	struct set_circle c = {.firm = flag(o, "firm"), .waits = s->nwaits};
 	json_array_foreach(json_object_get(o, "waits"), i, e)
 	{
 		const char *hub = json_string_value(json_object_get(e, "hub")),
@@ -132,15 +133,29 @@ static int add_circle(struct set_looks *s, const json_t *o)
 		s->waits[s->nwaits++] = (struct set_circle_wait){
 			(uint64_t)number(e, "coroutine"), (uint64_t)number(e, "changes"),
 			hub ? strtoull(hub, NULL, 16) : 0, name ? strdup(name) : NULL};
-		c.n++;
+		++*n;
 	}
-	if (c.n < 2) {
-		s->bad_lines++;
-		return 0;
-	}
-	int r = GROW(s->circles, s->ncircles, s->circles_room);
-	if (!r)
+	s->bad_lines += !*n;
+	return 0;
+}
+
+static int add_circle(struct set_looks *s, const json_t *o)
+{
+	struct set_circle c = {.firm = flag(o, "firm"), .waits = s->nwaits};
+	int r = add_waits(s, o, &c.n);
+	r = r || !c.n ? r : GROW(s->circles, s->ncircles, s->circles_room);
+	if (!r && c.n)
 		s->circles[s->ncircles++] = c;
+	return r;
+}
+
+static int add_held(struct set_looks *s, const json_t *o)
+{
+	struct set_held h = {.by = (uint64_t)number(o, "by"), .waits = s->nwaits};
+	int r = add_waits(s, o, &h.n);
+	r = r || !h.n ? r : GROW(s->held, s->nheld, s->held_room);
+	if (!r && h.n)
+		s->held[s->nheld++] = h;
 	return r;
 }
 
@@ -191,7 +206,7 @@ static int line(void *looks, const json_t *o)
 		int (*add)(struct set_looks *s, const json_t *o);
 	} kinds[] = {{"stale", add_stale},   {"shared", add_shared}, {"queue", add_queue},
 		     {"unread", add_unread}, {"thread", add_thread}, {"circle", add_circle},
-		     {"main", add_main},     {"look", add_look}};
+		     {"held", add_held},     {"main", add_main},     {"look", add_look}};
 	const char *what = json_string_value(json_object_get(o, "what"));
 	for (size_t i = 0; what && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(what, kinds[i].what))
@@ -219,6 +234,7 @@ void set_looks_deinit(struct set_looks *s)
 	free(s->threads);
 	free(s->ends);
 	free(s->circles);
+	free(s->held);
 	free(s->parked);
 	for (size_t i = 0; i < s->nwaits; i++)
 		free(s->waits[i].name);

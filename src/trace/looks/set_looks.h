@@ -23,7 +23,8 @@ struct set_queue { // a coroutine that waits for a queue inside the program
 	uint64_t coroutine, changes;
 	int64_t fd, gen;
 	bool out, ready;
-	bool led; // another registration, armed, leads to it, or may
+	bool led;        // another registration, armed, leads to it, or may
+	uint64_t writer; // of a pipe to which only others can write: the pid of one; 0
 };
 
 struct set_unread {
@@ -53,8 +54,14 @@ struct set_circle_wait {
 	char *name; // of the hub; NULL: it has none
 };
 
+// One alone waits for itself.
 struct set_circle {
 	bool firm; // each hub says by different words who waits and who has it
+	size_t waits, n;
+};
+
+struct set_held { // coroutines that are queued at a hub which holds the handle of one that has ended
+	uint64_t by;
 	size_t waits, n;
 };
 
@@ -83,6 +90,8 @@ struct set_looks {
 	size_t ncircles, circles_room;
 	struct set_circle_wait *waits;
 	size_t nwaits, waits_room;
+	struct set_held *held;
+	size_t nheld, held_room;
 	struct set_parked *parked; // none: main did not wait for coroutines
 	size_t nparked, parked_room;
 	struct witness_item items[PROOFS]; // P0, P5, P6b, of the program as a whole

@@ -11,6 +11,7 @@
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "base/search.h"
 
 static uint64_t number(const json_t *o, const char *key)
 {
@@ -63,8 +64,10 @@ static int read_open(struct stackless_seen *s, const json_t *a)
 
 static int add_coroutine(struct stackless_looks *l, const json_t *o)
 {
-	static const char *const answers[] = {
-		[STACKLESS_LOST] = "lost", [STACKLESS_OWNED] = "owned", [STACKLESS_HELD] = "held"};
+	static const char *const answers[] = {[STACKLESS_LOST] = "lost",
+					      [STACKLESS_OWNED] = "owned",
+					      [STACKLESS_HELD] = "held",
+					      [STACKLESS_NUMBERED] = "numbered"};
 	const char *answer = json_string_value(json_object_get(o, "answer")),
 		   *state = json_string_value(json_object_get(o, "state"));
 	unsigned k = 0;
@@ -115,6 +118,55 @@ static int add_look(struct stackless_looks *l, const json_t *o)
 	return 0;
 }
 
+static int add_destroyed(struct stackless_looks *l, const json_t *o)
+{
+	int e = GROW(l->destroyed, l->ndestroyed, l->destroyed_room);
+	char *symbol = e ? NULL : text(o, "symbol");
+	if (!symbol) {
+		l->bad_lines++;
+		return e;
+	}
+	l->destroyed[l->ndestroyed++] =
+		(struct stackless_destroyed){.symbol = symbol,
+					     .count = number(o, "count"),
+					     .first = number(o, "first"),
+					     .longest = number(o, "longest"),
+					     .created_stack = (uint32_t)number(o, "created_stack"),
+					     .first_stack = (uint32_t)number(o, "stack")};
+	return 0;
+}
+
+static void seen_deinit(struct stackless_seen *s)
+{
+	free(s->symbol);
+	for (size_t k = 0; k < s->ways.nopen; k++)
+		free(s->ways.open[k]);
+	free(s->ways.open);
+}
+
+static void withdraw(struct stackless_looks *l, uint64_t id)
+{
+	size_t i = FIRST_NOT(l->n, k, l->v[k].id < id); // lines are by address
+	if (i < l->n && l->v[i].id == id)
+		l->v[i].withdrawn = true;
+}
+
+static void drop_withdrawn(struct stackless_looks *l)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		if (!l->v[i].withdrawn) {
+			l->v[kept++] = l->v[i];
+			continue;
+		}
+		uint64_t *state = l->v[i].initial ? &l->initial : &l->suspended;
+		*state -= *state > 0;
+		l->total -= l->total > 0;
+		seen_deinit(&l->v[i]);
+	}
+	l->n = kept;
+}
+
 static int line(void *looks, const json_t *o)
 {
 	struct stackless_looks *l = looks;
@@ -123,6 +175,22 @@ static int line(void *looks, const json_t *o)
 		return add_coroutine(l, o);
 	if (what && !strcmp(what, "look"))
 		return add_look(l, o);
+	if (what && !strcmp(what, "destroyed"))
+		return add_destroyed(l, o);
+	if (what && !strcmp(what, "withdrawn")) {
+		withdraw(l, number(o, "id"));
+		return 0;
+	}
+	if (what && !strcmp(what, "doubt")) {
+		free(l->doubt);
+		l->doubt = text(o, "why");
+		return 0;
+	}
+	if (what && !strcmp(what, "control")) {
+		free(l->control);
+		l->control = text(o, "text");
+		return 0;
+	}
 	l->bad_lines++;
 	return 0;
 }
@@ -132,18 +200,20 @@ int stackless_looks_read(struct stackless_looks *s, struct slices_set *stacks, i
 	s->stacks = stacks;
 	int e = json_each_line(folder, name, line, s, &s->bad_lines);
 	s->stacks = NULL;
+	drop_withdrawn(s);
 	return e;
 }
 
 void stackless_looks_deinit(struct stackless_looks *s)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		free(s->v[i].symbol);
-		for (size_t k = 0; k < s->v[i].ways.nopen; k++)
-			free(s->v[i].ways.open[k]);
-		free(s->v[i].ways.open);
-	}
+	for (size_t i = 0; i < s->n; i++)
+		seen_deinit(&s->v[i]);
+	for (size_t i = 0; i < s->ndestroyed; i++)
+		free(s->destroyed[i].symbol);
+	free(s->destroyed);
 	free(s->v);
 	free(s->why);
+	free(s->doubt);
+	free(s->control);
 	*s = (struct stackless_looks){0};
 }

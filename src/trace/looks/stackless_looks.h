@@ -22,7 +22,8 @@ struct stackless_close { // of a descriptor whose registration led to one
 struct stackless_seen {
 	uint64_t id;
 	char *symbol; // of its function, mangled
-	enum { STACKLESS_LOST, STACKLESS_OWNED, STACKLESS_HELD } answer;
+	enum { STACKLESS_LOST, STACKLESS_OWNED, STACKLESS_HELD, STACKLESS_NUMBERED } answer;
+	bool withdrawn;      // it was resumed or destroyed since: only while it is read
 	bool initial;        // it was never started,
 	bool may_be_initial; // or so it is if it is suspended at its function's own line
 	bool single;         // and its function suspends at one place alone
@@ -34,6 +35,12 @@ struct stackless_seen {
 	uint32_t creator_stack;
 };
 
+struct stackless_destroyed { // while they were suspended
+	char *symbol;
+	uint64_t count, first, longest;      // ticks: when the first one was; the oldest one's age
+	uint32_t created_stack, first_stack; // stack ids: of their creation, of the first one's end
+};
+
 struct stackless_looks {
 	bool looked, final;
 	uint64_t ns;
@@ -42,9 +49,13 @@ struct stackless_looks {
 	uint64_t undecided;     // suspended, and it could not be told what leads to them: `why`
 	bool rings;             // an io_uring or AIO context was open
 	char *why;
+	char *doubt;   // nobody could ask later what leads to them, and why; NULL: that was not necessary
+	char *control; // why "no pointer found" proves nothing here; NULL: no reason is known
 	uint64_t scanned_bytes;
 	struct stackless_seen *v;
 	size_t n, room;
+	struct stackless_destroyed *destroyed;
+	size_t ndestroyed, destroyed_room;
 	uint64_t bad_lines;
 	struct slices_set *stacks; // while it is read
 };

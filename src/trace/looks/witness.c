@@ -165,10 +165,40 @@ struct witness_reading {
 	void *arg;
 };
 
+// A line that is no look at a suspect.
+static int other_line(struct witness_set *set, const json_t *o)
+{
+	const char *what = json_string_value(json_object_get(o, "what"));
+	const json_t *text = json_object_get(o, "text");
+	if (what && !strcmp(what, "control") && json_is_string(text))
+		set_string(&set->control, text);
+	else
+		set->bad_lines++;
+	return 0;
+}
+
+// Where the search misses coroutines that are alive, that it found nothing is no answer.
+static int doubt(struct witness_set *set)
+{
+	for (size_t i = 0; set->control && i < set->n; i++) {
+		struct witness_item *p6a = &set->items[i].items[PROOF_P6A];
+		if (p6a->holds != HOLDS_TRUE)
+			continue;
+		char *copy = strdup(set->control);
+		if (!copy)
+			return -ENOMEM;
+		free(p6a->text);
+		*p6a = (struct witness_item){.holds = HOLDS_OPEN, .text = copy};
+	}
+	return 0;
+}
+
 static int witness_line(void *ctx, const json_t *o)
 {
 	const struct witness_reading *is = ctx;
 	struct witness_set *set = is->set;
+	if (json_object_get(o, "what"))
+		return other_line(set, o);
 	const json_t *id = json_object_get(o, "coroutine"), *changes = json_object_get(o, "changes");
 	const json_t *fd = json_object_get(o, "fd"), *gen = json_object_get(o, "gen");
 	if (!json_is_integer(id) || !json_is_integer(changes) || !json_is_integer(fd) ||
@@ -199,6 +229,7 @@ static int witness_line(void *ctx, const json_t *o)
 	merge_pooled(w, o);
 	const json_t *cand = json_object_get(o, "cand");
 	w->ended = json_is_integer(cand) && json_integer_value(cand) < UINT32_MAX;
+	w->ticking = json_integer_value(json_object_get(o, "ticking")) > 0;
 	w->put_off = json_is_true(json_object_get(o, "put_off"));
 	w->slept_long |= json_is_true(json_object_get(o, "slept_long"));
 	return merge_open(w, json_object_get(o, "open"));
@@ -207,7 +238,8 @@ static int witness_line(void *ctx, const json_t *o)
 int witness_read(struct witness_set *set, int folder, const char *name, witness_filter counts, void *arg)
 {
 	struct witness_reading is = {set, counts, arg};
-	return json_each_line(folder, name, witness_line, &is, &set->bad_lines);
+	int e = json_each_line(folder, name, witness_line, &is, &set->bad_lines);
+	return e ? e : doubt(set);
 }
 
 void witness_deinit(struct witness_set *set)
@@ -223,6 +255,7 @@ void witness_deinit(struct witness_set *set)
 		free(w->fd_name);
 	}
 	free(set->items);
+	free(set->control);
 	idmap_deinit(&set->last);
 	memset(set, 0, sizeof(*set));
 }

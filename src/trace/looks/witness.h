@@ -32,6 +32,8 @@ struct witness {
 		bool is, there;
 		int64_t fd, gen;
 	} beside;
+	bool ticking;    // timers made in one place with its own, which others left disarmed, expire
+			 // periodically
 	bool put_off;    // its event came, and a timer of the program's may be what its turn waits for
 	bool ended;      // what it waits for, or its registration: there is a candidate
 	bool slept_long; // the loops had slept ten times as long as ever before
@@ -44,7 +46,8 @@ struct witness_set {
 	size_t n, capacity;
 	struct idmap last; // coroutine -> its newest entry
 	uint64_t bad_lines;
-	uint64_t ran; // one that was shown to be lost, and ran all the same; 0 = none
+	uint64_t ran;  // one that was shown to be lost, and ran all the same; 0 = none
+	char *control; // why "no pointer found" proves nothing here; NULL: no reason is known
 };
 
 // Whether a line about this coroutine with this number of changes counts: 1, 0, or -1: it ran since.

@@ -41,16 +41,32 @@ enum { CPU_ADDRESS_BITS = 48 };
 // The thread-local pointer to the calling thread's context. Read anew each time: a
 // compiler may keep the address of a thread-local across a call after which we
 // run on another thread.
-static inline struct thread_ctx *cpu_self(void)
+static inline struct thread_ctx *cpu_self_at(uint64_t place)
 {
 	struct thread_ctx *g;
-	uint64_t off;
 	__asm__ volatile("mrs %0, tpidr_el0\n\t"
-			 "adrp %1, :gottprel:ctp_self\n\t"
-			 "ldr %1, [%1, :gottprel_lo12:ctp_self]\n\t"
 			 "ldr %0, [%0, %1]"
-			 : "=&r"(g), "=&r"(off));
+			 : "=&r"(g)
+			 : "r"(place));
 	return g;
+}
+static inline int cpu_self_is(uint64_t place, const struct thread_ctx *g)
+{
+	return cpu_self_at(place) == g;
+}
+// Where it stands, as seen from the thread pointer: the same for all threads. (Volatile, so that no register
+// is kept for it across a call.)
+static inline uint64_t cpu_self_place(void)
+{
+	uint64_t place;
+	__asm__ volatile("adrp %0, :gottprel:ctp_self\n\t"
+			 "ldr %0, [%0, :gottprel_lo12:ctp_self]"
+			 : "=r"(place));
+	return place;
+}
+static inline struct thread_ctx *cpu_self(void)
+{
+	return cpu_self_at(cpu_self_place());
 }
 
 // True if the CPU checks return addresses against a shadow stack (GCS): then the

@@ -40,6 +40,10 @@ static inline uint8_t *cpu_live_entry(uint8_t *at)
 	(void)at;
 	return NULL;
 }
+static inline uint8_t *cpu_live_led(const uint8_t *at)
+{
+	return (uint8_t *)at;
+}
 static inline uint64_t cpu_live_word(const uint8_t *at, const uint8_t *to)
 {
 	(void)at;

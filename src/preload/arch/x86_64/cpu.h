@@ -28,11 +28,29 @@ enum { CPU_ADDRESS_BITS = 47 };
 // The thread-local pointer to the calling thread's context. Read anew each time: a
 // compiler may keep the address of a thread-local across a call after which we
 // run on another thread.
-static inline struct thread_ctx *cpu_self(void)
+static inline struct thread_ctx *cpu_self_at(uint64_t place)
 {
 	struct thread_ctx *g;
-	__asm__ volatile("movq ctp_self@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(g));
+	__asm__ volatile("movq %%fs:(%1), %0" : "=r"(g) : "r"(place));
 	return g;
+}
+static inline int cpu_self_is(uint64_t place, const struct thread_ctx *g)
+{
+	int is;
+	__asm__ volatile("cmpq %%fs:(%1), %2" : "=@cce"(is) : "r"(place), "r"(g));
+	return is;
+}
+// Where it stands, as seen from the thread pointer: the same for all threads. (Volatile, so that no register
+// is kept for it across a call.)
+static inline uint64_t cpu_self_place(void)
+{
+	uint64_t place;
+	__asm__ volatile("movq ctp_self@gottpoff(%%rip), %0" : "=r"(place));
+	return place;
+}
+static inline struct thread_ctx *cpu_self(void)
+{
+	return cpu_self_at(cpu_self_place());
 }
 
 // Takes a guard. False: it was taken. One instruction, as a signal's handler may swap us away

@@ -42,6 +42,7 @@ CPU_TRANSFER(struct);
 CPU_TRANSFER(save);
 CPU_TRANSFER(restore);
 CPU_TRANSFER(make);
+CPU_TRANSFER(greenlet);
 
 // Where stand-ins of Boost.Context's C++ names go, if nothing of it is patched. (trampoline.S; exported_make
 // is in hook_fcontext.c)
@@ -64,9 +65,9 @@ static inline void cpu_entry(uint8_t *out, const struct switcher *s)
 	out[11] = 0x20;
 }
 
-// Where a body can get a jump while threads run it: at an instruction of five bytes in one aligned word,
-// which one store replaces, so that a thread runs either, and none can stand inside. What comes before it may
-// copy an argument. `lea -N(%rsp), %rsp`, alone or behind `mov %rdx, %r8`. NULL: nowhere.
+// Where a body can get a jump to any place nearby while threads run it: at an instruction of five bytes in
+// one aligned word, which one store replaces, so that a thread runs either, and none can stand inside. What
+// comes before it may copy an argument. `lea -N(%rsp), %rsp`, alone or behind `mov %rdx, %r8`. NULL: nowhere.
 static inline uint8_t *cpu_live_entry(uint8_t *at)
 {
 	static const uint8_t copy[3] = {0x49, 0x89, 0xd0}, room[4] = {0x48, 0x8d, 0x64, 0x24};
@@ -74,16 +75,27 @@ static inline uint8_t *cpu_live_entry(uint8_t *at)
 	return memcmp(at, room, sizeof(room)) == 0 && ((uint64_t)at & 7) + CPU_JUMP_BYTES <= 8 ? at : NULL;
 }
 
-// The aligned word of code that holds `at`, with a jump to `to` there. 0: it is too far.
+// Where a jump at `at` leads if its first byte alone is written, so that what follows stays the code that it
+// is: those bytes are the distance, too.
+static inline uint8_t *cpu_live_led(const uint8_t *at)
+{
+	int32_t rel;
+	memcpy(&rel, at + 1, sizeof(rel));
+	return (uint8_t *)((uint64_t)at + CPU_JUMP_BYTES + (uint64_t)(int64_t)rel);
+}
+
+// The aligned word of code that holds the byte `at`, with as much of a jump to `to` as lies in it. 0: it is
+// too far.
 static inline uint64_t cpu_live_word(const uint8_t *at, const uint8_t *to)
 {
-	uint64_t word;
+	uint64_t word, begin = (uint64_t)at & 7;
 	int64_t off = to - (at + CPU_JUMP_BYTES);
 	int32_t rel = (int32_t)off;
-	uint8_t *bytes = (uint8_t *)&word + ((uint64_t)at & 7);
+	uint8_t *bytes = (uint8_t *)&word + begin;
+	size_t room = sizeof(word) - 1 - begin;
 	memcpy(&word, (const void *)((uint64_t)at & ~7ULL), sizeof(word));
 	bytes[0] = 0xe9;
-	memcpy(bytes + 1, &rel, sizeof(rel));
+	memcpy(bytes + 1, &rel, room < sizeof(rel) ? room : sizeof(rel));
 	return off == rel ? word : 0;
 }
 

@@ -75,6 +75,7 @@
 	FAST_REST \args
 	FAST_REAL
 	FAST_NATIVE %r11, 17f
+	FAST_SEARCH 17f
 17:	movq CTX_FIRST(%r11), %rdi
 	FAST_REST \args
 .endm
@@ -134,6 +135,7 @@
 	TRANSFER struct, HOW_FCONTEXT, %rsi, 2
 	TRANSFER enter
 	TRANSFER restore
+	TRANSFER greenlet
 
 // As SAVES of trampoline.S.
 	.p2align 4

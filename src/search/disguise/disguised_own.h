@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// disguised_own.h - one run of the second pass: disguised.c says what is looked for, disguised_found.c what
+// is found, and disguised_settle.c what of it counts.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "search/disguise/constants.h"
+#include "search/disguise/disguise_words.h"
+#include "search/disguise/disguised.h"
+#include "search/disguise/families.h"
+#include "search/disguise/handle_forms.h"
+#include "search/disguise/loader_pages.h"
+#include "search/disguise/self_words.h"
+#include "search/disguise/tables.h"
+
+#define DISGUISED_FOUR_GIB (1ULL << 32)
+enum { DISGUISED_WORD = 8 };
+enum { DISGUISED_PARTNERS_MOST = 64 };
+
+struct disguised_pass {
+	struct disguised *d;
+	struct graph *g;
+	struct disguise_words words;
+	struct span *targets; // of words: objects that nothing reaches,
+	uint64_t *begins;     // and where they begin
+	struct self_words self;
+	struct span partners[DISGUISED_PARTNERS_MOST];
+	struct span *near; // where words that are no large distance from themselves may lead
+	struct tables tables;
+	struct handle_forms forms;
+	struct handle_address *lost; // forms.targets
+	struct families families;
+	struct constants constants;
+	struct loader_pages loader;
+	struct {
+		const unsigned char *bytes;
+		uint64_t lo, hi;
+	} piece; // that is searched now
+};
+
+// Is the object there, or the address in one, that nothing reaches?
+bool disguised_lost(const struct disguised_pass *p, uint32_t node);
+bool disguised_in_lost(const struct disguised_pass *p, uint64_t addr);
+// Does such an object begin there?
+bool disguised_begins_at(const struct disguised_pass *p, uint64_t address);
+
+// What is found of each word, and of a piece of memory. ctx: the pass.
+void disguised_on_word(void *ctx, uint64_t at, uint64_t address, enum disguise form);
+void disguised_on_self(void *ctx, uint64_t at, uint64_t word);
+bool disguised_in_row(void *ctx, uint64_t at);
+void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at);
+void disguised_on_piece_again(void *ctx, const unsigned char *b, size_t n, uint64_t at);
+void disguised_add_hit(struct disguised *d, uint64_t at, uint64_t address, uint32_t form);
+
+// Those of the hits from `from` on whose form is in use become edges; the others go.
+void disguised_settle(struct disguised_pass *p, size_t from);
+void disguised_settle_blocks(struct disguised_pass *p);
+void disguised_settle_families(struct disguised_pass *p);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// cases20.h - what targets of C++20 coroutines have in common: cases by name, and a stack and a heap in which
+// nothing but the case itself leads to a frame.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define AWAY __attribute__((noinline))
+
+// The case of that name; without one the program ends.
+template <class C, size_t N> static const C &case_of(const C (&cases)[N], const char *name)
+{
+	for (const C &c : cases)
+		if (!strcmp(c.name, name))
+			return c;
+	exit(2);
+}
+
+// The end of a block that lies before a frame would be the frame's start: one that the program keeps comes first.
+static inline void keep_a_block()
+{
+	static void *volatile between = malloc(64);
+	(void)between;
+}
+
+// What the calls before it have left there is gone.
+AWAY static void overwrite_stack()
+{
+	volatile char zeros[1 << 15];
+	for (size_t i = 0; i < sizeof(zeros); i++)
+		zeros[i] = 0;
+}
+
+static inline void say_ready()
+{
+	puts("ready");
+	fflush(stdout);
+}

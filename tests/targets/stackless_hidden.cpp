@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+//
+// C++20 coroutines whose handles are hidden in a form that nobody searches for: nothing seems to lead to them.
+// `stackless_hidden CASE` makes three of them, says "ready", and sleeps; at TERM it does with them what CASE says,
+// and ends; or dies of it, if CASE does nothing with them, and makes a call each millisecond until then. tests/e2e/check_stackless.py says what must be found.
+#include <coroutine>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cases20.h"
+
+struct detached { // starts at once, and owns itself
+	struct promise_type {
+		detached get_return_object() { return {}; }
+		std::suspend_never initial_suspend() noexcept { return {}; }
+		std::suspend_never final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() { std::terminate(); }
+	};
+};
+
+static const size_t count = 3;
+static uintptr_t hidden[2 * count];
+static size_t nhidden;
+static volatile int turns;
+static void *volatile used;
+
+AWAY static void hide(void *frame)
+{
+	hidden[nhidden++] = (uintptr_t)frame << 6 | 17;
+}
+
+struct away {
+	bool await_ready() { return false; }
+	void await_suspend(std::coroutine_handle<> h) { hide(h.address()); }
+	void await_resume() {}
+};
+
+static detached once()
+{
+	co_await away{};
+}
+
+static detached again()
+{
+	for (int turn = 0;; turns = ++turn)
+		co_await away{};
+}
+
+AWAY static void exit_with(void *p)
+{
+	void *volatile mine = p;
+	exit((used = mine) == nullptr);
+}
+
+static detached exits()
+{
+	char local[64] = "";
+	used = local;
+	used = nullptr;
+	co_await away{};
+	exit_with(local);
+}
+
+static void keep(std::coroutine_handle<>)
+{
+}
+
+static void resume(std::coroutine_handle<> h)
+{
+	h.resume();
+}
+
+static void destroy(std::coroutine_handle<> h)
+{
+	h.destroy();
+}
+
+static const struct {
+	const char *name;
+	detached (*make)();
+	void (*at_end)(std::coroutine_handle<>);
+} cases[] = {
+	{"kept", once, keep},
+	{"resumed", once, resume},
+	{"destroyed", once, destroy},
+	{"suspended_again", again, resume},
+	{"running", exits, resume},
+	{"ticking", once, nullptr},
+};
+
+AWAY static void make(detached (*one)())
+{
+	for (size_t i = 0; i < count; i++)
+		one();
+}
+
+int main(int argc, char **argv)
+{
+	const auto &made = case_of(cases, argc > 1 ? argv[1] : "");
+	bool ticks = !made.at_end;
+	sigset_t s;
+	sigemptyset(&s);
+	sigaddset(&s, SIGTERM);
+	if (!ticks)
+		sigprocmask(SIG_BLOCK, &s, nullptr);
+	int order = signalfd(-1, &s, SFD_CLOEXEC), ep = epoll_create1(EPOLL_CLOEXEC);
+	epoll_event e = {};
+	e.events = EPOLLIN;
+	epoll_ctl(ep, EPOLL_CTL_ADD, order, &e);
+	make(made.make);
+	overwrite_stack();
+	say_ready();
+	while (epoll_wait(ep, &e, 1, ticks ? 1 : -1) != 1)
+		;
+	for (size_t i = 0; i < count; i++)
+		made.at_end(std::coroutine_handle<>::from_address((void *)(hidden[i] >> 6)));
+	return 0;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+//
+// Locks that nobody gives back, in a memory of our own: what is one, and what only looks like it.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/memory/hub_holders.h"
+
+// The program's memory: hubs and control blocks first, then a stack for each.
+enum { MEMBERS = 3, STACK = 0x1000, WORDS = 0x8000 / 8, GONE = 77, LIVES = 78 };
+#define BASE 0x100000ULL
+#define HUB (BASE + 0x1000)
+#define BLOCKS (BASE + 0x2000)
+#define GONE_BLOCK (BASE + 0x3800)
+#define STACKS (BASE + 0x4000)
+
+static uint64_t memory[WORDS];
+static struct hubs_member members[MEMBERS];
+static struct hubs_query query;
+static struct hub_holder found[2];
+static uint64_t gone_slot, gone_top, own_hub, lives_slot, hub_bytes;
+
+static bool is_data(void *ctx, uint64_t at)
+{
+	(void)ctx;
+	return at >= BASE && at < BASE + sizeof(memory);
+}
+
+static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
+{
+	(void)ctx;
+	if (!is_data(NULL, at))
+		return 0;
+	size_t room = BASE + sizeof(memory) - at;
+	bytes = bytes < room ? bytes : room;
+	memcpy(to, (const char *)memory + (at - BASE), bytes);
+	return bytes;
+}
+
+static bool is_own(void *ctx, uint64_t hub, const struct hubs_member *m)
+{
+	(void)ctx;
+	(void)m;
+	return hub == own_hub;
+}
+
+static bool late(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+static uint64_t who(void *ctx, uint64_t at, bool top, bool *lives)
+{
+	(void)ctx;
+	*lives = !top && at == lives_slot;
+	return *lives ? LIVES : at == (top ? gone_top : gone_slot) ? GONE : 0;
+}
+
+static uint64_t extent(void *ctx, uint64_t hub)
+{
+	(void)ctx;
+	return HUB + hub_bytes - hub;
+}
+
+static uint64_t *word(uint64_t at)
+{
+	return &memory[(at - BASE) / 8];
+}
+
+static uint64_t block(unsigned i)
+{
+	return BLOCKS + 0x400 * i;
+}
+
+static uint64_t sp(unsigned i)
+{
+	return STACKS + STACK * i + STACK / 2;
+}
+
+static uint64_t node(unsigned i)
+{
+	return sp(i) + 0x40;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(memory, 0, sizeof(memory));
+	gone_slot = gone_top = own_hub = lives_slot = 0;
+	hub_bytes = 64;
+	for (unsigned i = 0; i < MEMBERS; i++)
+		members[i] = (struct hubs_member){ .id = i + 1, .slot = block(i) + 0x80, .stack = { STACKS + STACK * i, STACKS + STACK * (i + 1) },
+						   .sp = sp(i), .pc = 0x401000 };
+	query = (struct hubs_query){ .v = members, .n = MEMBERS, .is_data = is_data, .peek = peek, .is_own = is_own, .late = late, .extent = extent, .who = who };
+	return 0;
+}
+
+static size_t find(void)
+{
+	struct hubs h;
+	for (unsigned i = 0; i < MEMBERS; i++) {
+		members[i].n = 64;
+		peek(NULL, members[i].sp, members[i].words, 64 * sizeof(uint64_t));
+	}
+	assert_int_equal(hubs_init(&h, &query), 0);
+	size_t n = hub_holders_find(&h, found, 2);
+	hubs_deinit(&h);
+	return n;
+}
+
+// { next, itself } on the waiter's stack, and the hub's address in a frame of it.
+static void queue(unsigned i, uint64_t next)
+{
+	*word(node(i)) = next;
+	*word(node(i) + 8) = block(i);
+	*word(sp(i) + 16) = HUB;
+}
+
+static void held(uint64_t owner, uint64_t first)
+{
+	*word(HUB) = owner;
+	*word(HUB + 8) = first;
+}
+
+static void by_the_waiter(void **state)
+{
+	(void)state;
+	queue(0, 0);
+	held(block(0), node(0));
+	assert_int_equal(find(), 1);
+	assert_int_equal(found[0].hub, HUB);
+	assert_int_equal(found[0].ended, 0);
+	assert_int_equal(found[0].n, 1);
+	assert_int_equal(found[0].waiters[0], 0);
+}
+
+static void by_one_who_waits_behind_others(void **state)
+{
+	(void)state;
+	queue(2, node(1));
+	queue(1, node(0));
+	queue(0, 0);
+	held(block(0), node(2));
+	assert_int_equal(find(), 1);
+	assert_int_equal(found[0].n, 1);
+	assert_int_equal(found[0].waiters[0], 0);
+}
+
+static void by_another_who_lives(void **state)
+{
+	(void)state;
+	queue(0, 0);
+	held(block(1), node(0));
+	assert_int_equal(find(), 0);
+}
+
+// The begin and the end of a list of one.
+static void both_ends_of_a_list(void **state)
+{
+	(void)state;
+	queue(0, 0);
+	held(node(0), node(0));
+	assert_int_equal(find(), 0);
+	held(node(0) + 8, node(0));
+	assert_int_equal(find(), 0);
+}
+
+// Its own control block leads to itself, and to a node of its own.
+static void a_control_block(void **state)
+{
+	(void)state;
+	queue(0, 0);
+	held(block(0), node(0));
+	own_hub = HUB;
+	assert_int_equal(find(), 0);
+}
+
+static void an_empty_list_beside(void **state)
+{
+	(void)state;
+	members[0].slot = HUB + 0x80;
+	queue(0, 0);
+	*word(node(0) + 8) = HUB;
+	held(HUB, node(0));
+	assert_int_equal(find(), 0);
+}
+
+static void a_node_without_its_handle(void **state)
+{
+	(void)state;
+	queue(0, 0);
+	*word(node(0) + 8) = 0;
+	held(block(0), node(0));
+	assert_int_equal(find(), 0);
+}
+
+// What lies on a stack without its owner's handle is no node, and leads nowhere.
+static void behind_what_is_no_node(void **state)
+{
+	(void)state;
+	queue(1, node(0));
+	queue(0, 0);
+	held(block(0), node(1));
+	assert_int_equal(find(), 1);
+	*word(node(1) + 8) = 0;
+	assert_int_equal(find(), 0);
+}
+
+static void who_waits_elsewhere(void **state)
+{
+	(void)state;
+	queue(0, 0);
+	held(block(0), node(0));
+	*word(sp(0) + 16) = 0;
+	*word(sp(1) + 16) = HUB; // another knows the hub
+	assert_int_equal(find(), 0);
+}
+
+static void by_one_who_has_ended(void **state)
+{
+	(void)state;
+	queue(1, node(0));
+	queue(0, 0);
+	held(GONE_BLOCK, node(1));
+	gone_slot = GONE_BLOCK + 0x80;
+	assert_int_equal(find(), 1);
+	assert_int_equal(found[0].ended, GONE);
+	assert_int_equal(found[0].n, 2);
+	gone_slot += 8; // near it, but no handle of the kind that the waiter's is
+	assert_int_equal(find(), 0);
+}
+
+// Control blocks above what is declared as the stack.
+static void by_one_whose_stack_is_gone(void **state)
+{
+	(void)state;
+	queue(0, 0);
+	members[0].stack.hi -= 0x100;
+	members[0].slot = members[0].stack.hi - 8;
+	*word(node(0) + 8) = members[0].stack.hi + 0x20;
+	held(GONE_BLOCK, node(0));
+	gone_top = GONE_BLOCK - 0x20;
+	assert_int_equal(find(), 1);
+	assert_int_equal(found[0].ended, GONE);
+}
+
+// A table of locks: the waiter has the next one, of which others may know.
+static void the_next_lock(void **state)
+{
+	(void)state;
+	queue(0, 0);
+	held(BLOCKS + 0x1400, node(0));
+	lives_slot = BLOCKS + 0x1400 + 0x80;
+	*word(HUB + 16) = block(0);
+	assert_int_equal(find(), 0);
+	lives_slot = 0;
+	assert_int_equal(find(), 1);
+	hub_bytes = 16; // that is another object's word
+	assert_int_equal(find(), 0);
+}
+
+// What lies before the lock, and is in a frame by chance, has the lock's words within reach.
+static void it_is_told_once(void **state)
+{
+	(void)state;
+	queue(0, 0);
+	held(block(0), node(0));
+	*word(sp(0) + 24) = HUB - 16;
+	assert_int_equal(find(), 1);
+	assert_int_equal(found[0].hub, HUB);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(by_the_waiter, begin),
+		cmocka_unit_test_setup(by_one_who_waits_behind_others, begin),
+		cmocka_unit_test_setup(by_another_who_lives, begin),
+		cmocka_unit_test_setup(both_ends_of_a_list, begin),
+		cmocka_unit_test_setup(a_control_block, begin),
+		cmocka_unit_test_setup(an_empty_list_beside, begin),
+		cmocka_unit_test_setup(a_node_without_its_handle, begin),
+		cmocka_unit_test_setup(behind_what_is_no_node, begin),
+		cmocka_unit_test_setup(who_waits_elsewhere, begin),
+		cmocka_unit_test_setup(by_one_who_has_ended, begin),
+		cmocka_unit_test_setup(by_one_whose_stack_is_gone, begin),
+		cmocka_unit_test_setup(the_next_lock, begin),
+		cmocka_unit_test_setup(it_is_told_once, begin),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
