@@ -54,6 +54,21 @@ def no_time(text):
     return re.search(r"\bno time to look\b|\bnot searched in time\b", text) is not None
 
 
+FEW, STEADY = 3, 5
+GRAVE = re.compile(r"\bproven\b|status -\d|\bSIG(SEGV|BUS|ILL|FPE|ABRT|TRAP)\b|core dumped|Sanitizer", re.I)
+
+
+def settle(failed, again, tell):
+    """Tells how checks ended that failed once: `failed`, a dict from name to text; none of them by a wrong PROVEN or a crash, which no second run
+    excuses. Where they are few, one that then passes STEADY times alone (`again(name)`: did it pass?) is told as unsteady: a defect to be mended,
+    that does not fail the run."""
+    for name, text in failed.items():
+        steady = len(failed) <= FEW and all(again(name) for _ in range(STEADY))
+        if steady:
+            print(f"unsteady {name}: {text}", flush=True)
+        tell(name, *(("ok", "") if steady else ("FAIL", text)))
+
+
 class Skip(Exception):
     """The check cannot be made here; the reason is its text."""
 

@@ -6,7 +6,9 @@ Each check_*.py beside this file gives `CHECKS`, a list of (name, function). A
 WORD keeps the checks whose name contains it. Prints `ok NAME`, `FAIL NAME: why`
 or `skip NAME: reason`, each once, and last `N passed, N failed, N skipped`. One
 that fails because there was no time to look is run again after all others,
-alone, and that is said. The line before the last names the checks that took longest.
+alone, and that is said. Where few fail, they are run again, too: one that then
+passes each time is told as `unsteady NAME: why`, and passes (harness.settle);
+not with --strict. The line before the last names the checks that took longest.
 """
 import argparse
 import concurrent.futures
@@ -84,6 +86,7 @@ def main():
     parser.add_argument("--build", default=str(harness.ROOT / "build"))
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1))
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--strict", action="store_true", help="what failed once has failed")
     parser.add_argument("--folder", action="append", help="where check_*.py lie (default: here); may be repeated")
     parser.add_argument("words", nargs="*")
     args = parser.parse_args()
@@ -98,11 +101,17 @@ def main():
         print("\n".join(name for name, _ in checks))
         return 0
     count = {"ok": 0, "FAIL": 0, "skip": 0}
-    alone = []
+    alone, failed = [], {}
 
     def tell(name, outcome, text):
         count[outcome] += 1
         print(f"{outcome} {name}" + (f": {text}" if text else ""), flush=True)
+
+    def ended(name, outcome, text):
+        if outcome == "FAIL" and not args.strict and not harness.GRAVE.search(text):
+            failed[name] = text
+        else:
+            tell(name, outcome, text)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         jobs = {pool.submit(run, name, function, build): (name, function)
                 for name, function in checks}
@@ -111,14 +120,16 @@ def main():
             if lacked_time(outcome, text):
                 alone.append((*jobs[job], text))
             else:
-                tell(jobs[job][0], outcome, text)
+                ended(jobs[job][0], outcome, text)
     for name, function, text in alone:
         for _ in range(harness.REPEATS):
             print(f"again, alone, {name}: {text}", flush=True)
             outcome, text = run(name, function, build)
             if not lacked_time(outcome, text):
                 break
-        tell(name, outcome, text)
+        ended(name, outcome, text)
+    functions = dict(checks)
+    harness.settle(failed, lambda name: run(name, functions[name], build)[0] == "ok", tell)
     harness.end_shared()
     longest = sorted(took, key=took.get, reverse=True)[:SLOWEST]
     print(f"{sum(took.values()):.0f} s in all checks; longest: " + ", ".join(f"{name} {took[name]:.0f} s" for name in longest))

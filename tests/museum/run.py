@@ -5,7 +5,8 @@
 Each exhibit (exhibit.py) whose name contains a WORD is run once under ctp-run
 and judged. Prints `ok NAME`, `FAIL NAME: why` or `skip NAME: reason`, each once,
 and last `N passed, N failed, N skipped`. One that fails because there was no
-time to look is run again after all others, alone, and that is said. The long form
+time to look is run again after all others, alone, and that is said; so are a few that
+fail otherwise, as harness.settle says, unless something was falsely proven. The long form
 runs each many times under every condition (conditions.py); of all of them it writes
 docs/museum.md.
 """
@@ -21,7 +22,7 @@ import traceback
 import conditions
 import exhibit as exhibits
 import exhibit_list
-from harness import REPEATS, ROOT, TRIES, Case, Failed, Skip, end_shared, led_to, no_time
+from harness import REPEATS, ROOT, TRIES, Case, Failed, Skip, end_shared, led_to, no_time, settle
 
 _open, _lock, _over = set(), threading.Lock(), threading.Event()
 
@@ -94,11 +95,17 @@ def lacked_time(exhibit, outcome, text, seen):
 def short(chosen, build, jobs):
     """Each once; at the end, alone, those for which a busy machine left ctp-run no time."""
     count = {"ok": 0, "FAIL": 0, "skip": 0}
-    alone = []
+    alone, failed = [], {}
 
-    def tell(exhibit, outcome, text):
+    def tell(name, outcome, text):
         count[outcome] += 1
-        print(f"{outcome} {exhibit.name}" + (f": {text}" if text else ""), flush=True)
+        print(f"{outcome} {name}" + (f": {text}" if text else ""), flush=True)
+
+    def ended(exhibit, outcome, text, seen):
+        if outcome == "FAIL" and not (seen and exhibits.false_proven(exhibit, seen)):
+            failed[exhibit.name] = text
+        else:
+            tell(exhibit.name, outcome, text)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         under_way = {pool.submit(once, e, build): e for e in chosen}
         for job in concurrent.futures.as_completed(under_way):
@@ -106,14 +113,16 @@ def short(chosen, build, jobs):
             if lacked_time(e, outcome, text, seen):
                 alone.append((e, text))
             else:
-                tell(e, outcome, text)
+                ended(e, outcome, text, seen)
     for e, text in alone:
         for _ in range(REPEATS):
             print(f"again, alone, {e.name}: {text}", flush=True)
             outcome, text, seen = once(e, build)
             if not lacked_time(e, outcome, text, seen):
                 break
-        tell(e, outcome, text)
+        ended(e, outcome, text, seen)
+    by_name = {e.name: e for e in chosen}
+    settle(failed, lambda name: once(by_name[name], build)[0] == "ok", tell)
     print(f"{count['ok']} passed, {count['FAIL']} failed, {count['skip']} skipped")
     return 1 if count["FAIL"] else 0
 
