@@ -6,7 +6,7 @@ import signal
 import sys
 
 from check_run import NOBODY
-from harness import Failed, Skip, child_of, equal, need, timeout, tool, until
+from harness import Failed, Skip, child_of, equal, need, timed, timeout, tool, until
 
 LIMIT_MB = 160  # what ctp-run may ever have in memory, whatever the region says: the words scribbled are 40 MB of pages
 REAL_MB = 64    # what may become memory of the region after the program is done with it
@@ -104,12 +104,11 @@ def check_ask(case, *options, word="ask"):
     if not os.geteuid():
         strangers.append(sentinel(case, user=NOBODY, group=NOBODY, extra_groups=[]))
     pids = [p.pid for p in strangers]
-    run = case.ctp_start(*options, timeout(2), case.target("attack"), word, *pids, os.getpid(), 1, -1, -2, 2**31,
-                         *(hex(pid | 1 << 32) for pid in pids))
-    status = run.done().status
-    equal(status, 124, f"status: {run.err()}")
-    answers = [x for x in run.out().splitlines() if x.startswith("asked")]
-    need(len(answers) >= len(pids) + 5, f"not all were asked: {run.out()}")
+    asked = [*pids, os.getpid(), 1, -1, -2, 2**31, *(hex(pid | 1 << 32) for pid in pids)]
+    done = timed(lambda option: case.ctp(*options, option, case.target("attack"), word, *asked), 2)
+    equal(done.status, 124, f"status: {done.err}")
+    answers = [x for x in done.out.splitlines() if x.startswith("asked")]
+    need(len(answers) >= len(pids) + 5, f"not all were asked: {done.out}")
     equal([x for x in answers[:len(pids) + 5] if not x.endswith("refused")], [], "answers")
     equal([p.poll() for p in strangers], [None] * len(strangers), "how the strangers ended")
 
@@ -117,9 +116,10 @@ def check_ask(case, *options, word="ask"):
 def check_ask_engine(case):
     """Its own pid, and that of ctp-run, of which it knows by its parent."""
     for options in ((), ("-f",)):
-        run = case.ctp_start(*options, timeout(2), "sh", "-c", f"exec '{case.target('attack')}' ask $PPID $$")
-        equal(run.done().status, 124, f"status: {run.err()}")
-        need(run.out().count("refused") == 2, f"answers: {run.out()}")
+        words = ("sh", "-c", f"exec '{case.target('attack')}' ask $PPID $$")
+        done = timed(lambda option: case.ctp(*options, option, *words), 2)
+        equal(done.status, 124, f"status: {done.err}")
+        need(done.out.count("refused") == 2, f"answers: {done.out}")
 
 
 def check_nobody(case):
@@ -151,23 +151,18 @@ def check_chain(case):
 
 def check_layout(case):
     """What the program says of the region's layout does not come into the trace."""
-    run = case.ctp_start(timeout(1), case.target("attack"), "layout")
-    run.wait_for("ready")
-    equal(run.done().status, 124, "status")
+    equal(timed(lambda option: case.ctp(option, case.target("attack"), "layout"), 1).status, 124, "status")
     status, report = case.report()
     equal((status, report["trace"]["switches"], report["trace"]["coroutines"]["total"]), (0, 6, 3), "the report")
 
 
 def check_orphan(case):
     """An orphan that is another program already when it asks is traced, but not signalled, and not waited for at the end."""
-    run = case.ctp_start("-f", timeout(2), case.target("attack"), "orphan")
-    pid = int(run.wait_for("orphan").split()[1])
-    try:
-        equal(run.done().status, 124, f"status: {run.err()}")
-        need("in 2 processes" in run.err(), f"it was not traced: {run.err()}")
-        os.kill(pid, 0)
-    finally:
-        os.kill(pid, signal.SIGKILL)
+    done = timed(lambda option: case.ctp("-f", option, case.target("attack"), "orphan"), 2, lambda done: "orphan" in done.out)
+    pid = int(re.search(r"^orphan (\d+)$", done.out, re.M)[1])
+    equal(done.status, 124, f"status: {done.err}")
+    need("in 2 processes" in done.err, f"it was not traced: {done.err}")
+    os.kill(pid, signal.SIGKILL)  # it is there
     need(any("not certain" in x for x in case.report()[1]["trace"]["coverage"]), "nor does the trace say so")
 
 

@@ -8,7 +8,7 @@ import signal
 import struct
 import subprocess
 
-from harness import Failed, Skip, child_of, closing, equal, gone, need, timeout, tool, tried, until
+from harness import Failed, Skip, child_of, closing, equal, gone, need, timed, tool, tried, until
 
 # way -> (status, why there is a last look; None: there is none of that process's)
 WAYS = {
@@ -120,8 +120,9 @@ def filled(case):
 
 
 def check_timeout(case):
-    process = case.ctp_start(timeout(1.5), "--overflow=block", case.target("dying"), "exit", stdin=subprocess.PIPE)
-    equal(process.done().status, 124, "status")
+    words = ("--overflow=block", case.target("dying"), "exit")
+    done = timed(lambda option: case.ctp_start(option, *words, stdin=subprocess.PIPE).done(), 1.5)
+    equal(done.status, 124, "status")
     equal(manifest(case)["snapshot"]["reason"], "timeout", "why there is a last look")
     lost_wakeup(case.report()[1])
 

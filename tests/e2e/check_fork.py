@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from check_counts import check_jsonl
-from harness import OURS, Skip, child_of, equal, need, proc_state, timeout, tool, until, witness
+from harness import OURS, Skip, child_of, equal, need, proc_state, timed, tool, until, witness
 
 # case: its argument; how many children's lines are of processes that cannot be traced even with -f, and the
 # word by which the coverage says so ("" if nobody can know)
@@ -203,11 +203,15 @@ def kids(pid):
 
 
 def check_timeout(case):
-    done = case.ctp("-f", timeout(3), case.target("fork"), "sleeper", "2")
+    def sleeper(number):
+        """Both children have said what they did; the first process of the second run has ended."""
+        return timed(lambda option: case.ctp("-f", option, case.target("fork"), "sleeper", number), 3,
+                     lambda done: done.out.count("child coroutines") == 2)
+    done = sleeper("2")
     equal(done.status, 124, f"status {done}")
     equal(done.out.count("child coroutines"), 2, "children told")
     same_count(case, said(done.out, True))
-    done = case.ctp("-f", timeout(3), case.target("fork"), "sleeper", "-2")
+    done = sleeper("-2")
     equal((done.status, done.out.count("child coroutines")), (124, 2), "after the first one's end")
 
 

@@ -10,7 +10,7 @@ import subprocess
 from check_manners import BLOCK, said
 from check_manners_tools import built
 from check_run import NOBODY, as_nobody, says
-from harness import OURS, Skip, equal, need, timeout, tool, until, witness
+from harness import OURS, Skip, equal, need, timed, tool, until, witness
 
 COUNTS = ("basic",)
 EVERY = "membarrier,process_vm_readv,ptrace,kcmp"
@@ -285,8 +285,8 @@ def check_hidden_processes(case):
     process.done()
     place = case.dir / "nobody"
     tools = [str(place / p.relative_to(case.build)) for p in (case.run_tool, case.target("lost"))]
-    done = inside(case, "mount -t proc -o hidepid=2 none /proc", "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}",
-                  "--clear-groups", "sh", "-c", f'cd {place}/home && exec "$@"', "sh", tools[0], timeout(2), tools[1], "n=3")
+    nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "sh", "-c", f'cd {place}/home && exec "$@"', "sh")
+    done = timed(lambda option: inside(case, "mount -t proc -o hidepid=2 none /proc", *nobody, tools[0], option, tools[1], "n=3"), 2)
     equal(done.status, 124, f"{done}")
     found = case.report("nobody/home/ctp.data")[1]["findings"]
     equal([f["count"] for f in found], [3], "findings")
@@ -313,8 +313,8 @@ def check_no_ptrace(case):
                     "--clear-groups", "true")
     if done.status != 0:
         raise Skip(f"setpriv: {done.err}")
-    process = as_nobody(case, case.run_tool, timeout(2), case.target("lost"), "n=3", "keep=table")
-    equal(process.done().status, 124, "status")
+    done = timed(lambda option: as_nobody(case, case.run_tool, option, case.target("lost"), "n=3", "keep=table").done(), 2)
+    equal(done.status, 124, "status")
     found = case.report("nobody/home/ctp.data")[1]["findings"]
     need(found and found[0]["verdict"] != "proven", f"PROVEN, though a table holds them: {found}")
 

@@ -10,7 +10,7 @@ import signal
 import struct
 
 from check_profiles import read_all
-from harness import ROOT, Skip, child_of, equal, need, timeout, tool, until, witness
+from harness import ROOT, Skip, child_of, equal, need, timed, tool, until, witness
 from timelines import chrome, perfetto
 
 LONGEST = "a name of forty-seven bytes, which is the most."
@@ -251,9 +251,10 @@ def check_lock(case):
     """A lock that is static data is told by its name."""
     for exhibit, words in (("ctp018_journal_lock", r"pthread_mutex_lock journal \(0x[0-9a-f]+\)"),
                            ("ctp019_cache_lock", r"lock cache \(0x[0-9a-f]+\) locked")):
-        case.ctp("-q", timeout(2), case.build / f"tests/museum/m-{exhibit}")
-        text = case.analyze("ctp.data", "--all").out
-        need(re.search(words, " ".join(text.split())), text)
+        def told(_done, words=words):
+            return re.search(words, " ".join(case.analyze("ctp.data", "--all").out.split()))
+        timed(lambda option, exhibit=exhibit: case.ctp("-q", option, case.build / f"tests/museum/m-{exhibit}"), 2, told)
+        need(told(None), case.analyze("ctp.data", "--all").out)
 
 
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

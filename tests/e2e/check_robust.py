@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from check_run import NOBODY, as_nobody, complete, says, small_disk, status_of
-from harness import OURS, ROOT, Failed, Process, Skip, child_of, equal, gone, need, patience, proc_state, timeout, tool, until
+from harness import OURS, ROOT, Failed, Process, Skip, child_of, equal, gone, need, patience, proc_state, timed, tool, until
 
 SHELL = "bash"
 
@@ -461,10 +461,10 @@ def check_data_limit(case):
 
 def check_serves_page_faults(case):
     """A program with a userfaultfd: nobody reads its memory while the thread that serves its faults is held."""
-    process = case.ctp_start(timeout(2), case.target("userfault"))
-    if process.wait_for("re") == "refused":
+    done = timed(lambda option: case.ctp(option, case.target("userfault")), 2, lambda done: done.out.startswith("re"))
+    if done.out.startswith("refused"):
         raise Skip("the kernel gives no userfaultfd")
-    equal(process.done().status, 124, "status")
+    equal(done.status, 124, "status")
     found = [f for f in case.report()[1]["findings"] if f["rule"] == "CTP001"]
     equal([f["verdict"] for f in found], ["likely"], "the lost coroutine")
     need(any("userfaultfd" in (e["text"] or "") for e in found[0]["evidence"]), f"why no more: {found[0]['evidence']}")

@@ -12,7 +12,7 @@ import struct
 import subprocess
 import termios
 
-from harness import OURS, ROOT, Skip, child_of, equal, gone, need, patience, proc_state, proven_by_witness, timeout, tool, tried, until, witness
+from harness import OURS, ROOT, Skip, child_of, equal, gone, need, patience, proc_state, proven_by_witness, timed, tool, tried, until, witness
 
 NOBODY = 65534
 
@@ -514,13 +514,15 @@ def check_lib_alone_killed(case):
 @tried
 def check_report(case):
     """--check: the report before the closing lines; --error-exitcode says that there was a finding."""
-    done = status_of(case, 99, "--check", "--error-exitcode=99", timeout(1), case.target("lost"))
+    done = timed(lambda option: case.ctp("--check", "--error-exitcode=99", option, case.target("lost")), 1)
+    equal(done.status, 99, f"{done}")
     said = re.sub(r"^ctp-run: .* so far: .*\n", "", done.err, flags=re.M)  # once the witness has decided
     report, closing = said.split("\nctp-run: ", 1)
     need(re.search(r"^CTP001 .*\[PROVEN\]", report, re.M), f"no report first: {done}")
     need(re.search(r"^\d+ findings, .* healthy waiters$", report, re.M), f"no last line: {done}")
     need("CTP001" not in closing, f"closing lines before the report: {done}")
-    status_of(case, 124, "--check", timeout(1), case.target("lost"))
+    done = timed(lambda option: case.ctp("--check", option, case.target("lost")), 1)
+    equal(done.status, 124, f"{done}")
 
 
 def check_report_clean(case):
@@ -544,11 +546,12 @@ def check_report_empty(case):
 
 def check_report_to_log(case):
     """--fail-on counts what it names; with --log-file the report goes there."""
-    words = ("--log-file=log", "--check", "--error-exitcode=98", timeout(1))
-    done = status_of(case, 124, *words, "--fail-on=proven", case.target("lost"), "keep=table")
-    equal(done.err, "", "stderr")
+    def checked(*words):
+        return timed(lambda option: case.ctp("--log-file=log", "--check", "--error-exitcode=98", option, *words, case.target("lost"), "keep=table"), 1)
+    done = checked("--fail-on=proven")
+    equal((done.status, done.err), (124, ""), "status and stderr")
     need("[LIKELY]" in (case.dir / "log").read_text(), "no report in the log")
-    status_of(case, 98, *words, case.target("lost"), "keep=table")
+    equal(checked().status, 98, "status")
 
 
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 
-from harness import Skip, child_of, equal, need, timeout, tried, until, witness
+from harness import Skip, child_of, equal, need, tried, until, witness
 
 PLACES = ["packed", "counted", "private_ro", "private_none", "shared_ro", "shared_none", "file_ro", "stream", "pipe",
           "socketpair", "tcp", "udp", "eventfd", "memfd", "signal", "timer", "nested", "pool_guards", "pool_fixed",
@@ -161,12 +161,12 @@ def check_key_resumed(case, place):
     check_resumed(case, place)
 
 
-def sent(case, *options):
+def sent(case):
     """A run of t-sent, and the connection on which it sent its pipe's other end away, not yet taken."""
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(case.dir / "other"))
     server.listen()
-    process = case.ctp_start("-q", *options, case.target("sent"), case.dir / "other")
+    process = case.ctp_start("-q", case.target("sent"), case.dir / "other")
     process.wait_for("ready")
     return process, server.accept()[0]
 
@@ -190,7 +190,8 @@ def check_register_resumed(case, place):
 
 def check_sent(case):
     """What its loop waits for is on its way to another program: nobody holds the other end yet."""
-    process, _there = sent(case, timeout(1))
+    process, _there = sent(case)
+    process.signal(signal.SIGTERM)
     process.done()
     findings, report = verdicts(case)
     equal(findings, [("CTP001", "likely")], f"verdicts: {report['findings']}")

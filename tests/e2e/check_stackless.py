@@ -12,7 +12,7 @@ import sys
 import packages
 from check_cost_hooks import need_plain_build
 from check_engines import TARGETS, built
-from harness import Skip, child_of, equal, need, timeout, tool, until, validate
+from harness import Skip, child_of, equal, need, timed, tool, until, validate
 
 SOURCE = TARGETS / "stackless.cpp"
 COMPILERS = ["g++", "clang++"]
@@ -352,7 +352,7 @@ def check_hostile_debug(case, compiler):
 
 def check_checked(case):
     """A program that has C++20 coroutines alone was watched: --check is a check, and no line says that nothing was seen."""
-    done = case.ctp("--error-exitcode=9", timeout(2), program(case, "g++"), "healthy")
+    done = timed(lambda option: case.ctp("--error-exitcode=9", option, program(case, "g++"), "healthy"), 2)
     equal(done.status, 124, f"status ({done})")
     need("nothing was checked" not in done.err and "no coroutine switch" not in done.err, done.err)
 

@@ -12,7 +12,7 @@ import socket
 
 import packages
 from check_engines import TARGETS, built, lost_fcontext
-from harness import TOLD, Failed, child_of, equal, holds, need, proc_state, proven_by_witness, timeout, tool, tried, until, witness
+from harness import TOLD, Failed, child_of, equal, holds, need, proc_state, proven_by_witness, timed, tool, tried, until, witness
 
 VERDICTS = {"proven", "likely", "suspect", "inconclusive"}
 
@@ -325,7 +325,7 @@ def check_resumed_by_tick(case):
 
 @tried
 def check_timeout(case):
-    done = case.ctp(timeout(3), case.target("lost"), "n=5")
+    done = timed(lambda option: case.ctp(option, case.target("lost"), "n=5"), 3)
     equal(done.status, 124, f"status: {done}")
     _, report = findings_of(case)
     equal([(f["verdict"], f["count"]) for f in report["findings"]], [("proven", 5)], describe(report))
