@@ -8,6 +8,7 @@ and its bound only keeps a hang from being for ever.
 """
 import functools
 import json
+import math
 import os
 import pathlib
 import random
@@ -18,6 +19,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -115,6 +117,22 @@ class Done:
         return f"status {self.status}\nstdout: {self.out[-2000:]}\nstderr: {self.err[-2000:]}"
 
 
+class Popen(subprocess.Popen):
+    """Knows when (CLOCK_BOOTTIME) it was reaped."""
+    reaped = math.inf
+
+    def _noted(self, status):
+        if status is not None and self.reaped == math.inf:
+            self.reaped = time.clock_gettime(time.CLOCK_BOOTTIME)
+        return status
+
+    def poll(self):
+        return self._noted(super().poll())
+
+    def wait(self, timeout=None):
+        return self._noted(super().wait(timeout))
+
+
 def ended(popen, seconds):
     """Waits so long for its end, and is woken by it (Popen.wait looks only now and then)."""
     if popen.poll() is None:
@@ -136,7 +154,7 @@ class Process:
         environ = {k: v for k, v in os.environ.items() if not k.startswith("CTP_") and k != "LD_PRELOAD"}
         environ.update(env or {})
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
-            self.popen = subprocess.Popen(
+            self.popen = Popen(
                 [str(a) for a in argv], cwd=kw.pop("cwd", case.dir), env=environ, stdout=out, stderr=err,
                 stdin=subprocess.DEVNULL if stdin is None else stdin, start_new_session=True, **kw)
         self.pid = self.popen.pid
@@ -183,7 +201,16 @@ class Process:
 
 
 def end_all(processes):
-    for pid in session_members({p.pid for p in processes}):
+    """Ends them, and what lives in their sessions. The number of one that was reaped may be another's by now: whoever began
+    later, and is no child of one that did not, is none of theirs."""
+    until_when = {}
+    for p in processes:
+        until_when[p.pid] = max(until_when.get(p.pid, 0), p.popen.reaped)
+    ours = set()
+    for pid, parent, sid, began in sorted(living(), key=lambda x: x[3]):
+        if sid in until_when and (began <= until_when[sid] or parent in ours):
+            ours.add(pid)
+    for pid in ours:
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -194,8 +221,9 @@ def end_all(processes):
         process.popen.wait(patience())
 
 
-def session_members(sids):
-    found = []
+def living():
+    """(pid, parent, session, when it began in seconds of CLOCK_BOOTTIME) of each process that is no zombie."""
+    tick = os.sysconf("SC_CLK_TCK")
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -203,9 +231,12 @@ def session_members(sids):
                     fields = f.read().rsplit(b")", 1)[1].split()
             except OSError:
                 continue
-            if int(fields[3]) in sids and fields[0] != b"Z":
-                found.append(int(entry))
-    return found
+            if fields[0] != b"Z":
+                yield int(entry), int(fields[1]), int(fields[3]), int(fields[19]) / tick
+
+
+def session_members(sids):
+    return [pid for pid, _, sid, _ in living() if sid in sids]
 
 
 def until(condition, what, bound=BOUND, every=0.02):
@@ -272,8 +303,12 @@ def seen_by_witness(lines, count):
     return len({line["coroutine"] for line in lines}) >= count
 
 
+_ports, _ports_lock = set(), threading.Lock()
+
+
 def free_port():
-    """A port for TCP and UDP, from below those that connections and listeners are given: none of them takes it before the program does."""
+    """A port for TCP and UDP, from below those that connections and listeners are given: none of them takes it before the program
+    does, nor does another check that is given one."""
     low = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     for _ in range(1000):
         port = random.randrange(1024, max(low, 2048))
@@ -281,9 +316,12 @@ def free_port():
             try:
                 tcp.bind(("127.0.0.1", port))
                 udp.bind(("127.0.0.1", port))
-                return port
             except OSError:
                 continue
+        with _ports_lock:
+            if port not in _ports:
+                _ports.add(port)
+                return port
     raise Skip("no free port")
 
 
