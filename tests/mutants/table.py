@@ -291,6 +291,7 @@ m("		if (s->rows[i].length > s->by_chance)", "		if (s->rows[i].length)", "a row 
 m = of("src/analyze/case/obligations_stuck.c", "unit:obligations_stuck")
 m("		bool must = i == PROOF_P3 || i == PROOF_P4;", "		bool must = i == PROOF_P3;", "a finding without P4")
 m("	else if (obligations_draining(s, f && f->gen == (uint32_t)s->witness->gen ? f : NULL, left))", "	else if (0)", "a program that drains is at fault")
+m("(s->witness->rule != RULE_PARKED || seen_by(s, PROOF_P6A, ns));", "true;", "a program that ends is at fault for whom it forgets")
 m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault",
   survives="what was seen of one that suspended later was seen after the end, which the next branch but one says")
 
@@ -353,7 +354,12 @@ m("(h->q->is_own && h->q->is_own(h->q->ctx, out->hub, &h->q->v[q.waiters[0]]))",
 
 m = of("src/analyze/pass/parked_held.c", "unit:parked_held")
 m("all = all && (!s || unreached(m, s));", "", "what leads to a waiter is no way to it")
+m("l->nparked && !parked_idle(m)", "l->nparked", "idle workers are stuck")
 m("all || quiet || l->sleeps", "true", "what remembers one who has ended is a lock")
+
+m = of("src/analyze/pass/parked_idle.c", "unit:parked_held")
+m("&& !t->switches)", ")", "a thread that runs coroutines gives work to itself")
+m("&& f->event_time)", ")", "a row that brought nothing gave work")
 
 m = of("src/analyze/pass/parked_unspoken.c", "unit:parked_unspoken")
 m("if (f->last_in || !end)", "if (!end)", "who has read from it has heard nobody")

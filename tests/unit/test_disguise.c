@@ -123,7 +123,7 @@ static unsigned pass(size_t nliving)
 	disguised_deinit(&found);
 	assert_int_equal(search_run(&s), 0);
 	assert_true(graph_spread(&s.g));
-	found = (struct disguised){.s = &s, .begins = starts, .nbegins = NODES, .living = living, .nliving = nliving};
+	found = (struct disguised){.s = &s, .begins = starts, .nbegins = NODES, .living = living, .nliving = nliving, .table_least = 2};
 	assert_int_equal(disguised_run(&found), 0);
 	reached = 0;
 	for (uint32_t i = 0; i < NODES; i++)

@@ -157,6 +157,22 @@ static void what_speaks_against_it(void **state)
 	}
 }
 
+// A program that ends lets go of whom it kept: then nothing leads to them any more.
+static void parked_and_forgotten_at_the_end(void **state)
+{
+	(void)state;
+	station.c.nwaits = 0;
+	station.c.flags = CTP_STATE_AGAIN;
+	seen.fd = -1;
+	seen.items[PROOF_P6A].holds = HOLDS_TRUE;
+	m.ext.exit_begun = 5000;
+	assert_int_equal(verdict(3), VERDICT_LIKELY);
+	seen.items[PROOF_P6A].since_ns = 6000;
+	assert_int_equal(verdict(3), VERDICT_NONE);
+	m.ext.exit_begun = 0;
+	assert_int_equal(verdict(3), VERDICT_LIKELY);
+}
+
 static void a_try_alone_needs_p6(void **state)
 {
 	(void)state;
@@ -257,6 +273,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(behind_a_registration_without_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_speaks_against_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(parked_and_forgotten_at_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_try_alone_needs_p6, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_left_is_no_fault, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_timer_of_others_is_no_fault, setup, teardown),

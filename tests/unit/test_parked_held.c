@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "analyze/pass/parked_held.h"
+#include "analyze/pass/parked_idle.h"
 #include "tables.h"
 
 static struct tables t;
@@ -101,6 +102,31 @@ static void while_main_waits_too(void **state)
 	assert_int_equal(verdict(), VERDICT_LIKELY);
 }
 
+// Both are where work may have come from; a thread that runs coroutines, and a row that brought nothing, are not.
+static void who_may_be_idle(void **state)
+{
+	(void)state;
+	t.image.set_looks.items[PROOF_P6B].holds = HOLDS_TRUE;
+	t.image.set_looks.parked = calloc(1, sizeof(*t.image.set_looks.parked));
+	t.image.set_looks.nparked = 1;
+	struct ctp_fd *jobs = tables_fd(&t, 7, 1);
+	jobs->reg_epfd = 4;
+	jobs->reg_events = 1;
+	struct ctp_thread *thread = tables_thread(&t, 0, 1);
+	thread->switches = 8;
+	tables_index(&t);
+	assert_false(parked_idle(&t.image));
+	jobs->event_time = 900;
+	assert_true(parked_idle(&t.image));
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	jobs->reg_events = 1u << 30; // it has fired
+	assert_false(parked_idle(&t.image));
+	thread->switches = 0;
+	assert_true(parked_idle(&t.image));
+	thread->life = CTP_THREAD_DEAD;
+	assert_false(parked_idle(&t.image));
+}
+
 static void a_gap(void **state)
 {
 	(void)state;
@@ -127,6 +153,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(something_leads_to_one, begin, end),
 		cmocka_unit_test_setup_teardown(in_a_quiet_program, begin, end),
 		cmocka_unit_test_setup_teardown(while_main_waits_too, begin, end),
+		cmocka_unit_test_setup_teardown(who_may_be_idle, begin, end),
 		cmocka_unit_test_setup_teardown(a_gap, begin, end),
 		cmocka_unit_test_setup_teardown(one_has_run_since, begin, end),
 	};

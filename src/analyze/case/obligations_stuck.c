@@ -6,6 +6,7 @@
 // waiting is no fault then.
 #include "analyze/case/obligations.h"
 #include "ctp/late.h"
+#include "ctp/rules.h"
 #include "ctp/wait_inference.h"
 
 static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
@@ -41,6 +42,14 @@ static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
 	return i->holds == HOLDS_TRUE && i->since_ns <= ns;
 }
 
+// Was it seen to be stuck by then? Of one that is parked nothing tells that but the search, and a program
+// that ends forgets whom it kept.
+static bool stuck_by(const struct suspect *s, uint64_t ns)
+{
+	return seen_by(s, PROOF_P3, ns) && seen_by(s, PROOF_P4, ns) &&
+	       (s->witness->rule != RULE_PARKED || seen_by(s, PROOF_P6A, ns));
+}
+
 static void decide_end(struct obligations *o, const struct suspect *s)
 {
 	uint64_t end = obligations_end(s), left = ctp_state_latest(s->state);
@@ -51,9 +60,9 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P7, HOLDS_FALSE, "the program was already ending when it suspended");
 	else if (obligations_draining(s, f && f->gen == (uint32_t)s->witness->gen ? f : NULL, left))
 		say(o, PROOF_P7, HOLDS_FALSE, "a listener was closed before: the program may be draining");
-	else if (end && !(seen_by(s, PROOF_P3, end) && seen_by(s, PROOF_P4, end)))
+	else if (end && !stuck_by(s, end))
 		say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it was seen to be stuck");
-	else if (asked && !(seen_by(s, PROOF_P3, asked) && seen_by(s, PROOF_P4, asked)))
+	else if (asked && !stuck_by(s, asked))
 		say(o, PROOF_P7, HOLDS_OPEN, OBLIGATIONS_ASKED);
 	else
 		say(o, PROOF_P7, HOLDS_TRUE, "the program was not ending");

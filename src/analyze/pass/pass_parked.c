@@ -4,8 +4,9 @@
 // same) are counted (healthy.c). One is a finding only if nothing at all references it and others, or
 // itself before, were resumed from where it is suspended; and then at most LIKELY, as it may have been
 // discarded on purpose. Or if the whole program sleeps for good, while main waits for a coroutine: a join
-// that never ends. That is LIKELY, too: the program may be meant to be killed so. Of a program that ctp-run
-// attached to, those are told that nothing led to then, where others wait for descriptors.
+// that never ends. That is LIKELY, too: the program may be meant to be killed so; SUSPECT where they may be
+// idle workers (parked_idle.h). Of a program that ctp-run attached to, those are told that nothing led to
+// then, where others wait for descriptors.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "analyze/case/stuck.h"
 #include "base/grow.h"
 #include "analyze/pass/parked_held.h"
+#include "analyze/pass/parked_idle.h"
 #include "analyze/pass/parked_unspoken.h"
 #include "base/text.h"
 #include "ctp/late.h"
@@ -151,9 +153,10 @@ static int add_waiter(const struct pass *pass, const struct world *w, const stru
 	struct verdict_case c;
 	case_of_wait(&c, pass, &about, out);
 	describe(&c, NULL, out);
-	c.proof = (struct obligations){
-		.closure = "quiet",
-		.verdict = seen[PROOF_P5].holds == HOLDS_TRUE ? VERDICT_LIKELY : VERDICT_SUSPECT};
+	c.proof = (struct obligations){.closure = "quiet",
+				       .verdict = seen[PROOF_P5].holds == HOLDS_TRUE && !parked_idle(m) ?
+							  VERDICT_LIKELY :
+							  VERDICT_SUSPECT};
 	for (unsigned p = PROOF_P0; p <= PROOF_P6B; p++)
 		if (p == PROOF_P0 || p == PROOF_P5 || p == PROOF_P6B)
 			c.proof.items[p] = (struct obligation){seen[p].holds, seen[p].text};
@@ -291,7 +294,8 @@ const struct pass pass_parked = {
 		"\n"
 		"    mutex.lock();  if (failed) return;       // never unlocked: the others wait for ever\n"
 		"\n"
-		"SUSPECT  it is queued at what holds the handle of a coroutine that has ended; the program is quiet\n"
+		"SUSPECT  it is queued at what holds the handle of a coroutine that has ended; the program is quiet.\n"
+		"         Or main waits, and those may be idle workers: events, or a thread, gave them work before\n"
 		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it; or main waits, no\n"
 		"         thread can wake by itself, and nothing outside can wake one. It is never PROVEN: a\n"
 		"         coroutine may be abandoned on purpose, and a program may sleep until it is killed\n"

@@ -14,21 +14,38 @@
 
 enum { LIVING_MOST = 256 };
 
+// Of how many coroutines must a block hold pointers, to be a table whose base may lie outside it? Of what is
+// no proof anyway, chance must not take too much away.
+enum { TABLE_OF_PROVEN = 2, TABLE_OF_PARKED = 4 };
+
 static bool about_to_be_proven(const struct suspect *s)
 {
 	unsigned held = proof_bit(PROOF_P6A);
 	for (unsigned p = 0; p < PROOFS; p++)
 		held |= proof_is_witnessed(p) && s->a[p].holds == HOLDS_TRUE ? proof_bit(p) : 0;
-	return s->rule != RULE_PARKED && s->a[PROOF_P6A].holds != HOLDS_FALSE && proof_witnessed(held);
+	return s->rule != RULE_PARKED && proof_witnessed(held);
+}
+
+// How certain is the most certain of those to whom nothing leads? 0: there is none who rests on the search.
+// What is said of those that are parked rests on it alone.
+static unsigned table_least(const struct inspection *l, struct search *s)
+{
+	unsigned least = 0;
+	for (size_t i = 0; i < l->n && least != TABLE_OF_PROVEN; i++) {
+		const struct suspect *x = l->who[i];
+		if (!suspect_objects(x) || x->a[PROOF_P6A].holds == HOLDS_FALSE ||
+		    s->g.reached[graph_group(&s->g, (uint32_t)i)])
+			continue;
+		least = about_to_be_proven(x)  ? TABLE_OF_PROVEN :
+			x->rule == RULE_PARKED ? TABLE_OF_PARKED :
+						 least;
+	}
+	return least;
 }
 
 bool second_pass_wanted(const struct inspection *l, struct search *s)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (suspect_objects(l->who[i]) && about_to_be_proven(l->who[i]) &&
-		    !s->g.reached[graph_group(&s->g, (uint32_t)i)])
-			return true;
-	return false;
+	return table_least(l, s) > 0;
 }
 
 // Its control block, by what its context lies in, and its stack.
@@ -81,7 +98,7 @@ bool second_pass_run(const struct inspection *l, struct search *s, struct disgui
 {
 	struct disguised_begin *begins = calloc(3 * l->n + 1, sizeof(*begins));
 	struct handle_address living[2 * LIVING_MOST];
-	*d = (struct disguised){.s = s, .begins = begins, .living = living};
+	*d = (struct disguised){.s = s, .begins = begins, .living = living, .table_least = table_least(l, s)};
 	int e = begins ? 0 : -ENOMEM;
 	if (!e) {
 		d->nbegins = begins_of(l, begins);

@@ -104,7 +104,7 @@ static bool begin(struct disguised_pass *p)
 	take_objects(p);
 	take_begins(p);
 	take_partners(p);
-	if (!tables_find(&p->tables, p->d->s, &p->words.near))
+	if (!tables_find(&p->tables, p->d->s, p->d->table_least, &p->words.near))
 		return false;
 	disguise_words_ready(&p->words);
 	self_words_ready(&p->self);

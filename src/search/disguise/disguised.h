@@ -27,6 +27,8 @@ struct disguised {
 	const struct handle_address
 		*living; // where coroutines begin that can be reached: they show which forms are in use
 	size_t nliving;
+	unsigned
+		table_least; // so many of them must a block lead to, for a base outside it to be searched for
 	// results: the graph has been spread anew
 	struct disguised_hit *hits; // those that count, by place
 	size_t nhits;

@@ -37,7 +37,7 @@ static void note_lead(struct leads *l, const struct graph_edge *e)
 	l->at = e->at;
 }
 
-bool tables_find(struct tables *t, struct search *s, struct span *near)
+bool tables_find(struct tables *t, struct search *s, unsigned least, struct span *near)
 {
 	struct graph *g = &s->g;
 	struct leads *leads = calloc(g->n + 1, sizeof(*leads));
@@ -51,7 +51,7 @@ bool tables_find(struct tables *t, struct search *s, struct span *near)
 			note_lead(&leads[g->edges[i].from], &g->edges[i]);
 	for (size_t i = 0; i < s->blocks.n; i++) {
 		uint32_t k = graph_group(g, (uint32_t)(s->nodes + i));
-		if (!g->reached[k] && leads[k].n > 1)
+		if (!g->reached[k] && leads[k].n >= least)
 			t->v[t->n++] = (struct table){s->blocks.v[i], leads[k].element};
 	}
 	free(leads);

@@ -16,9 +16,9 @@ struct tables {          // the caller frees v
 	size_t n;
 };
 
-// Those that nothing reaches, of a graph that has been spread. *near: where such pointers point. False if out
-// of memory.
-bool tables_find(struct tables *t, struct search *s, struct span *near);
+// Those that lead to so many groups at least and that nothing reaches, of a graph that has been spread.
+// *near: where such pointers point. False if out of memory.
+bool tables_find(struct tables *t, struct search *s, unsigned least, struct span *near);
 // One that begins not more than a page further up, or ended not more than one further down; NULL.
 const struct table *tables_near(const struct tables *t, uint64_t address);
 // Is the word at `at`, with this value near `t`, as a base of it would be? in: the block of the heap into

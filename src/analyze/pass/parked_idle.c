@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// A pool whose workers are idle sleeps for good, too, if nobody has work for it: it looks like coroutines
+// that wait for each other. What tells the two apart is where work would come from: a thread that runs no
+// coroutines, or a descriptor whose events woke the loop before. If there is none, no more will come.
+#include "analyze/pass/parked_idle.h"
+
+#define ARMED 0x0fffffffu // a registration's events, without the bits that say how
+
+static bool other_thread(const struct image *m)
+{
+	for (size_t i = 0; i < m->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&m->threads, i);
+		if (t->life == CTP_THREAD_LIVE && !t->switches)
+			return true;
+	}
+	return false;
+}
+
+static bool brought_events(const struct image *m)
+{
+	for (size_t i = 0; i < m->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
+		if (f->life == CTP_FD_OPEN && f->reg_epfd >= 0 && (f->reg_events & ARMED) && f->event_time)
+			return true;
+	}
+	return false;
+}
+
+bool parked_idle(const struct image *m)
+{
+	return other_thread(m) || brought_events(m);
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+//
+// parked_idle.h - may those that are parked be idle workers, to whom the program gave work before?
+#pragma once
+
+#include <stdbool.h>
+
+#include "trace/image.h"
+
+bool parked_idle(const struct image *m);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// expect: clean
+// order: SIGUSR1
+// engine: both
+//
+// A pool of idle workers, whose free list keeps them in words with a tag below the
+// address, as a virtual machine does with its objects: no word of memory is the
+// address of a worker. Each has worked before, and works again on the order.
+#include "ordered.h"
+
+#define WORKERS 6
+
+static uint64_t idle; // the list's first, and in c->arg the next
+static int ep;
+
+static NOINLINE void park(struct co *self)
+{
+	self->arg = (void *)idle;
+	idle = (uint64_t)self << 1 | 1;
+	co_yield();
+}
+
+static void work(void *arg)
+{
+	(void)arg;
+	for (int jobs = 0; jobs < 3; jobs++)
+		park(co_self());
+	ended++;
+}
+
+static NOINLINE void give_each(void)
+{
+	uint64_t list = idle;
+	idle = 0;
+	while (list) {
+		struct co *c = (struct co *)(list >> 1);
+		list = (uint64_t)c->arg;
+		co_resume(c);
+	}
+}
+
+int main(void)
+{
+	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
+	take_orders(SIGUSR1);
+	for (int i = 0; i < WORKERS; i++)
+		co_start(work, NULL);
+	give_each();
+	give_each();
+	serve_until_ordered(ep);
+	give_each();
+	return all_resumed(WORKERS);
+}
