@@ -12,7 +12,7 @@ import subprocess
 
 import packages
 from check_engines import built
-from harness import ROOT, Skip, equal, need, tool, until
+from harness import ROOT, Skip, child_of, equal, need, proc_state, tool, until
 
 TARGETS = ROOT / "tests/targets"
 SAID = re.compile(r"^(\w) answered (\d+) interrupted (\d+) caught (\d+)$", re.M)
@@ -266,13 +266,18 @@ def check_again(case):
 
 
 def check_killed(case):
-    """SIGKILL of ctp-run: the server's entries are put back all the same."""
+    """SIGKILL of ctp-run: the server's entries are put back all the same. Who does that holds no lock of the trace meanwhile."""
     may_attach(case)
     server = Server(case, "3")
     ctp = case.ctp_start("-v", "-p", server.pid)
     ctp.wait_for("ctp-run: attached to", stream="err")
+    keeper = child_of(ctp.pid, "ctp-keeper")
+    os.kill(keeper, signal.SIGSTOP)
+    until(lambda: proc_state(keeper) == "T", "the keeper to stand still")
     ctp.signal(signal.SIGKILL)
     ctp.done()
+    equal(case.run(tool("flock"), "-n", case.dir / "ctp.data", "true").status, 0, "is the trace's lock free?")
+    os.kill(keeper, signal.SIGCONT)
     until(lambda: words_into_libctp(server.pid) == 0, "the entries to be put back")
     was = server.say("s")[0]
     until(lambda: server.say("s")[0] > was + 5, "answers afterwards")

@@ -28,6 +28,7 @@
 #include "engine/attach/remote.h"
 #include "engine/attach/seed.h"
 #include "engine/attach/symbol.h"
+#include "engine/target/inherited.h"
 #include "engine/target/pidfd.h"
 #include "engine/target/proc.h"
 
@@ -282,6 +283,7 @@ static _Noreturn void keep(struct attach *a, const char *region)
 	sigset_t all;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
+	inherited_drop((const int[]){a->library, a->leash, a->answer}, 3);
 	setsid();
 	prctl(PR_SET_NAME, "ctp-keeper", 0, 0, 0);
 	int64_t r = hook(a, region, &at);

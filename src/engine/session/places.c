@@ -17,6 +17,7 @@
 #include "base/grow.h"
 #include "ctp/seq.h"
 #include "engine/inspect/site.h"
+#include "engine/target/inherited.h"
 #include "engine/target/pidfd.h"
 #include "engine/target/signals.h"
 #include "symbols/frames.h"
@@ -147,6 +148,7 @@ static void say_one(const struct places *p, struct symbols *s, const struct plac
 static _Noreturn void look(const struct places *p, int out)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	inherited_drop(&out, 1);
 	signals_restore();
 	alarm(SECONDS);
 	FILE *to = fdopen(out, "w");
