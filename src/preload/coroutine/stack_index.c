@@ -5,14 +5,17 @@
 // aligned), so a leaf names the owner of the page's first byte and that of its last; and at
 // most six save slots, as a ucontext_t has 968 bytes. Slots are stored apart: few pages have
 // one, and a stack has many pages. Entries are station numbers + 1. They are never cleared: an
-// entry counts only if the station agrees.
+// entry counts only if the station agrees. Where a large stack is made again in the same place,
+// its pages name a span instead (stack_span.h), and nothing is written to them any more.
 #include "preload/coroutine/stack_index.h"
 
 #include "preload/coroutine/inherit.h"
+#include "preload/coroutine/stack_span.h"
 #include "preload/coroutine/station.h"
 
 enum { BLOCK_BITS = STACK_INDEX_BLOCK_BITS, BLOCKS = STACK_INDEX_BLOCKS };
 enum { PAGE_BITS = 12, PAGES = 1 << (BLOCK_BITS - PAGE_BITS), SLOTS = 6 };
+enum { SPAN_LEAST = 8 }; // pages of a stack that may have a span
 
 union cover {
 	uint64_t both;
@@ -30,7 +33,7 @@ struct stack_index_block *stack_index_blocks;
 int stack_index_init(void)
 {
 	stack_index_blocks = memory_take(sizeof(*stack_index_blocks) * BLOCKS);
-	return stack_index_blocks ? 0 : -1;
+	return stack_index_blocks ? span_init() : -1;
 }
 
 static struct leaf *leaf_of(uint64_t addr, bool make)
@@ -106,10 +109,10 @@ static inline bool on_stack(const struct ctp_state *s, uint64_t addr)
 struct ctp_state *stack_index_known(uint64_t addr)
 {
 	const struct leaf *l = leaf_of(addr, false);
-	struct ctp_state *s = l ? station_at(get(&l->covers[page_at(addr)].first)) : NULL;
+	struct ctp_state *s = l ? station_at(span_owner(get(&l->covers[page_at(addr)].first))) : NULL;
 	if (on_stack(s, addr))
 		return s;
-	s = l ? station_at(get(&l->covers[page_at(addr)].last)) : NULL;
+	s = l ? station_at(span_owner(get(&l->covers[page_at(addr)].last))) : NULL;
 	return on_stack(s, addr) ? s : NULL;
 }
 
@@ -140,20 +143,32 @@ struct covering {
 	void *arg;
 	uint64_t seen;         // of the page before
 	uint32_t told, except; // numbers
+	uint32_t entry;        // what pages say from now on: `except`, or a span; 0: they are only looked at
+	bool within;           // all of it lies in one page, which can say no more than one name
+	uint64_t skip;         // pages before this one say what was told already
 };
+
+static void tell_owner(struct covering *c, uint32_t n)
+{
+	struct ctp_state *s = n == c->told || n == c->except ? NULL : station_at(n);
+	if (!s || s->lo >= c->hi || s->hi <= c->lo)
+		return;
+	c->told = n;
+	if (c->each)
+		c->each(s, c->arg);
+}
 
 static __attribute__((noinline)) void tell_new(struct covering *c, uint64_t cover)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		uint32_t n = (uint32_t)(cover >> 32 * i);
-		struct ctp_state *s = n == c->told || n == c->except ? NULL : station_at(n);
-		if (!s || s->lo >= c->hi || s->hi <= c->lo)
-			continue;
-		c->told = n;
-		if (c->each)
-			c->each(s, c->arg);
+		uint32_t entry = (uint32_t)(cover >> 32 * i);
+		if ((entry & SPAN_NUMBER) && c->entry && entry != c->entry)
+			span_break(entry, c->lo, c->hi, c->within);
+		tell_owner(c, span_owner(entry));
 	}
 	c->seen = cover;
+	if (!c->entry && (cover & SPAN_NUMBER) && (uint32_t)cover == cover >> 32)
+		c->skip = span_whole_end((uint32_t)cover) >> PAGE_BITS;
 }
 
 static inline void tell(struct covering *c, const union cover *u)
@@ -169,7 +184,7 @@ enum part { WHOLE, BEGIN, END };
 static inline __attribute__((always_inline)) bool cover(struct covering *c, uint64_t page, uint64_t end,
 							enum part part)
 {
-	uint64_t n, me = c->except;
+	uint64_t n, me = c->entry;
 	for (; page < end; page += n) {
 		struct leaf *l = leaf_of(page << PAGE_BITS, true);
 		if (!l)
@@ -187,24 +202,79 @@ static inline __attribute__((always_inline)) bool cover(struct covering *c, uint
 	return true;
 }
 
-void stack_index_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg)
+static bool cover_all(struct covering *c)
 {
 	enum { WITHIN = (1 << PAGE_BITS) - 1 };
-	struct covering c = {.lo = s->lo, .hi = s->hi, .each = taken, .arg = arg, .except = s->station + 1};
-	uint64_t page = s->lo >> PAGE_BITS, end = ((s->hi - 1) >> PAGE_BITS) + 1;
-	bool begins = s->lo & WITHIN, ends = s->hi & WITHIN, good = true; // in the midst of a page
-	inherit_forget(s->lo, s->hi);
-	if (end - page > 1 || begins != ends) {
+	uint64_t page = c->lo >> PAGE_BITS, end = ((c->hi - 1) >> PAGE_BITS) + 1;
+	bool begins = c->lo & WITHIN, ends = c->hi & WITHIN, good = true; // in the midst of a page
+	c->within = end - page == 1;
+	if (!c->within || begins != ends) {
 		if (begins) {
-			good = cover(&c, page, page + 1, END);
+			good = cover(c, page, page + 1, END);
 			page++;
 		}
 		if (ends) {
 			end--;
-			good = cover(&c, end, end + 1, BEGIN) && good;
+			good = cover(c, end, end + 1, BEGIN) && good;
 		}
 	}
-	if (!good || !cover(&c, page, end, WHOLE))
+	return good && cover(c, page, end, WHOLE);
+}
+
+// The span was [lo, hi), of `owner`: pages there name that one instead.
+static void forget_span(uint32_t span, uint64_t lo, uint64_t hi, uint32_t owner)
+{
+	uint64_t n;
+	for (uint64_t page = lo >> PAGE_BITS, end = ((hi - 1) >> PAGE_BITS) + 1; page < end; page += n) {
+		struct leaf *l = leaf_of(page << PAGE_BITS, false);
+		n = run_of(page, end);
+		union cover *u = l ? &l->covers[page & (PAGES - 1)] : NULL;
+		for (const union cover *last = u + n; l && u < last; u++) {
+			ctp_cas32(&u->first, span, owner);
+			ctp_cas32(&u->last, span, owner);
+		}
+	}
+}
+
+// Is [lo, hi) where the one before had just that stack?
+static bool comes_again(uint64_t lo, uint64_t hi)
+{
+	const struct leaf *l = leaf_of(lo + (1 << PAGE_BITS), false);
+	const struct ctp_state *o =
+		l ? station_at(span_owner(get(&l->covers[page_at(lo + (1 << PAGE_BITS))].first))) : NULL;
+	return o && o->lo == lo && o->hi == hi;
+}
+
+// A large stack. False: it has no span, and is to be entered page by page.
+static bool add_large(struct covering *c)
+{
+	uint64_t lo, hi;
+	uint32_t was, span;
+	if (span_again(c->lo, c->hi, c->except, &was)) {
+		tell_owner(c, was);
+		return true;
+	}
+	if (!comes_again(c->lo, c->hi) || !(span = span_take(c->lo, c->hi, &lo, &hi, &was)))
+		return false;
+	if (hi && (lo != c->lo || hi != c->hi))
+		forget_span(span, lo, hi, was);
+	span_begin(span, c->lo, c->hi, c->except);
+	tell_owner(c, was);
+	c->entry = span;
+	bool good = cover_all(c);
+	span_end(span, good);
+	c->entry = c->except;
+	return good;
+}
+
+void stack_index_add_stack(struct ctp_state *s, void (*taken)(struct ctp_state *old, void *arg), void *arg)
+{
+	struct covering c = {.lo = s->lo, .hi = s->hi, .each = taken, .arg = arg};
+	c.except = c.entry = s->station + 1;
+	inherit_forget(s->lo, s->hi);
+	if (s->hi - s->lo >= SPAN_LEAST << PAGE_BITS && add_large(&c))
+		return;
+	if (!cover_all(&c))
 		ctp_or32(&ctp_tracer->region.ext->gaps, CTP_GAP_MEMORY);
 }
 
@@ -259,7 +329,9 @@ static uint32_t *place_for(const struct ctp_state *s, uint32_t *slots, uint32_t 
 			empty = &slots[i];
 			*was = n;
 		}
-		if (o && (o->life == CTP_FINISHED || o->life == CTP_DESTROYED)) {
+		if (!o) // nor was any behind it ever given
+			break;
+		if (o->life == CTP_FINISHED || o->life == CTP_DESTROYED) {
 			dead = &slots[i];
 			dead_was = n;
 		}
@@ -305,8 +377,10 @@ static void tell_slots(const struct covering *c, const struct leaf *l, unsigned 
 {
 	for (int i = 0; i < SLOTS; i++) {
 		struct ctp_state *s = station_at(get(&l->slots[page][i]));
-		bool begins = s && s->lo == s->hi && s->hi > c->lo && s->hi <= c->hi;
-		if (s && (begins || (s->slot >= c->lo && s->slot < c->hi)))
+		if (!s)
+			break;
+		bool begins = s->lo == s->hi && s->hi > c->lo && s->hi <= c->hi;
+		if (begins || (s->slot >= c->lo && s->slot < c->hi))
 			c->each(s, c->arg);
 	}
 }
@@ -322,8 +396,12 @@ void stack_index_range(uint64_t lo, uint64_t hi, bool slots, void (*each)(struct
 		if (!l)
 			continue;
 		unsigned from = page & (PAGES - 1), to = from + (unsigned)n;
-		for (const union cover *u = &l->covers[from], *last = u + n; u < last; u++)
-			tell(&c, u);
+		const union cover *u = &l->covers[from];
+		for (uint64_t at = page; at < page + n; at++) {
+			if (CTP_UNLIKELY(at < c.skip))
+				at = c.skip < page + n ? c.skip : page + n - 1;
+			tell(&c, &u[at - page]);
+		}
 		for (unsigned i = slots ? from : to; (i = next_with_slots(l, i, to)) < to; i++)
 			tell_slots(&c, l, i);
 	}
