@@ -91,10 +91,10 @@ void coroutine_destroy(struct thread_ctx *g, struct ctp_state *s, enum ctp_how h
 	s->tried = s->life == CTP_SUSPENDED ? s->since : 0;
 	s->life = CTP_DESTROYED;
 	s->how = (uint8_t)how;
-	s->since = guest_now();
+	uint64_t now = s->since = guest_now();
 	ctp_state_end(s);
 	coroutine_count_death(g, s, CTP_DESTROYED);
-	emit(g, ctp_w1(CTP_EV_DESTROY, how, s->id), ctp_w2(guest_who(g), 0), 0);
+	emit_at(g, now, ctp_w1(CTP_EV_DESTROY, how, s->id), ctp_w2(guest_who(g), 0), 0);
 	station_retire(s);
 }
 
@@ -244,6 +244,7 @@ struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi,
 	if (!s)
 		return NULL;
 	struct frame f = {g->regs[CTP_REG_PC], g->regs[CTP_REG_SP], g->regs[CTP_REG_FP]};
+	uint64_t head = ctp_ring_head(g->thread);
 	ctp_state_begin(s);
 	s->life = CTP_CREATED;
 	s->thread = g->slot;
@@ -263,16 +264,20 @@ struct ctp_state *coroutine_make(struct thread_ctx *g, uint64_t lo, uint64_t hi,
 	modules_note_pc(entry);
 	g->thread->created++;
 	ctp_add32(&ctp_tracer->region.sites[s->creator_stack].created, 1);
-	emit(g, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(s->creator, s->creator_stack), entry);
+	// Where its stack was another's, that one's end comes first.
+	uint64_t now = ctp_ring_head(g->thread) == head ? s->created : guest_now();
+	emit_at(g, now, ctp_w1(CTP_EV_CREATE, 0, s->id), ctp_w2(s->creator, s->creator_stack), entry);
 	return s;
 }
 
-static void take_slot(struct ctp_state *s, uint64_t slot)
+// Where it saves itself now. Who enters it there finds it at the first look.
+static void take_slot(struct thread_ctx *g, struct ctp_state *s, uint64_t slot)
 {
 	if (s->slot == slot)
 		return;
 	s->slot = slot;
 	stack_index_add_slot(s);
+	handle_cache_note(g, slot, s);
 }
 
 static inline void keep_registers(struct ctp_state *s, const uint64_t *regs)
@@ -352,7 +357,7 @@ static inline __attribute__((always_inline)) void leave(struct thread_ctx *g, st
 	if (CTP_UNLIKELY(g->saved_slot && g->saved_slot != slot))
 		overwritten(s, g->saved_slot);
 	if (!ends)
-		take_slot(s, slot);
+		take_slot(g, s, slot);
 	ctp_state_begin(s);
 	if (CTP_UNLIKELY(ends))
 		note_resumed(s);
@@ -424,7 +429,7 @@ static inline __attribute__((always_inline)) void pass(struct thread_ctx *g, str
 			coroutine_missed(g); // by a signal's handler between a switch's record and the
 					     // switch: another left
 		else if (how == CTP_HOW_SWAP)
-			take_slot(from, slot);
+			take_slot(g, from, slot);
 		return;
 	}
 	struct ctp_thread *t = g->thread;

@@ -34,7 +34,7 @@ void hook_fcontext_made(uint64_t handle, uint64_t sp, uint64_t bytes, uint64_t f
 	g->regs[CTP_REG_SP] = f->sp;
 	g->regs[CTP_REG_FP] = f->fp;
 	fcontext_any = true;
-	coroutine_make(g, lo, sp, fn, handle);
+	handle_cache_note(g, handle, coroutine_make(g, lo, sp, fn, handle));
 	guest_leave(g);
 }
 
@@ -84,7 +84,8 @@ static __attribute__((noinline)) struct ctp_state *owner_slow(struct thread_ctx 
 static inline struct ctp_state *owner(struct thread_ctx *g, uint64_t handle)
 {
 	struct ctp_state *s = handle_cache_find(handle);
-	return CTP_LIKELY(s->slot == handle && s->life == CTP_SUSPENDED) ? s : owner_slow(g, handle);
+	bool waits = s->slot == handle && (s->life == CTP_SUSPENDED || s->life == CTP_CREATED);
+	return CTP_LIKELY(waits) ? s : owner_slow(g, handle);
 }
 
 static inline void jump(struct thread_ctx *g, struct arguments *a, enum ctp_how how)
