@@ -22,12 +22,14 @@ static uint64_t inode(int fd)
 	return st.st_ino;
 }
 
+// The file has its last rows twice where others made sockets while it was read: at the end the kernel counts
+// the rows again.
 static const struct inet *of(const struct inets *s, uint64_t ino)
 {
 	const struct inet *is = NULL;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->v[i].ino == ino) {
-			assert_null(is);
+			assert_true(!is || (s == &written && !memcmp(is, &s->v[i], sizeof(*is))));
 			is = &s->v[i];
 		}
 	return is;
@@ -142,12 +144,12 @@ static void datagrams(void **state)
 static void those_that_are_over(void **state)
 {
 	int l = listener(AF_INET), c = client_of(l), s = accept(l, NULL, NULL);
-	struct sockaddr_in a;
+	struct sockaddr_in a, to;
 	socklen_t n = sizeof(a);
 	char byte;
-	size_t waiting = 0;
+	bool waiting = false;
 	(void)state;
-	assert_int_equal(getsockname(c, (void *)&a, &n), 0);
+	assert_int_equal(getsockname(c, (void *)&a, &n) || getpeername(c, (void *)&to, &n), 0);
 	assert_int_equal(shutdown(c, SHUT_WR), 0);
 	assert_int_equal(read(s, &byte, 1), 0);
 	close(s);
@@ -156,8 +158,9 @@ static void those_that_are_over(void **state)
 	close(l);
 	read_both(AF_INET, IPPROTO_TCP, "net/tcp");
 	for (size_t i = 0; i < written.n; i++)
-		waiting += written.v[i].state == TIME_WAIT && written.v[i].local.port == ntohs(a.sin_port);
-	assert_int_equal(waiting, 1);
+		waiting |= written.v[i].state == TIME_WAIT && written.v[i].local.port == ntohs(a.sin_port) &&
+			   written.v[i].peer.port == ntohs(to.sin_port);
+	assert_true(waiting);
 	for (size_t i = 0; i < told.n; i++)
 		assert_int_not_equal(told.v[i].state, TIME_WAIT);
 }
