@@ -51,7 +51,7 @@ bool coroutine_any(void)
 	return true;
 }
 
-struct ctp_state *coroutine_at(uint64_t data)
+struct ctp_state *coroutine_search(uint64_t data)
 {
 	return data == LED_DATA ? led : NULL;
 }

@@ -11,8 +11,8 @@ extern __thread struct thread_ctx self;
 extern __thread bool traced; // hooks of this thread do something
 extern __thread struct thread_ctx *ctp_self; // NULL: they ask guest_enter
 
-// What a registration with LED_DATA leads to.
-enum { LED_DATA = 0x5eed };
+// What a registration with LED_DATA, which could be an address, leads to.
+enum { LED_DATA = 0x5eed0000 };
 extern struct ctp_state *led;
 extern struct ctp_state *co, *other; // two coroutines
 extern uint64_t opens, closes, reopens; // events so far

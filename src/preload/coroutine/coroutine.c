@@ -563,10 +563,10 @@ static void nearest(struct ctp_state *s, void *arg)
 		n->below = s;
 }
 
-struct ctp_state *coroutine_at(uint64_t data)
+struct ctp_state *coroutine_search(uint64_t data)
 {
 	enum { BEFORE = 2048, AFTER = 4096 }; // a control block is not larger, as a rule
-	if (!any || data < 1 << 16 || data >> CPU_ADDRESS_BITS)
+	if (!any)
 		return NULL;
 	struct ctp_state *s = stack_index_stack(data);
 	if (s && s->entity == CTP_COROUTINE && s->life != CTP_FINISHED)

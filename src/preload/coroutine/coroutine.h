@@ -4,6 +4,7 @@
 // switch end in these calls.
 #pragma once
 
+#include "cpu.h"
 #include "preload/guest/guest.h"
 #include "preload/coroutine/handle_cache.h"
 
@@ -71,9 +72,15 @@ void coroutine_released(struct thread_ctx *g, uint64_t lo, uint64_t hi, bool blo
 // no way back.
 void coroutine_wiped(struct thread_ctx *g, uint64_t lo, uint64_t hi, const struct frame *by);
 
+// coroutine_at(), of an address.
+struct ctp_state *coroutine_search(uint64_t data);
+
 // The coroutine that `data`, a registration's, seems to point to: into its stack,
 // or next to where it saves itself. NULL if none. `data` need not be an address.
-struct ctp_state *coroutine_at(uint64_t data);
+static inline struct ctp_state *coroutine_at(uint64_t data)
+{
+	return !(data >> 16) || data >> CPU_ADDRESS_BITS ? NULL : coroutine_search(data);
+}
 
 void coroutine_thread_ends(struct thread_ctx *g);
 

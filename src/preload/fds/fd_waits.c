@@ -265,7 +265,7 @@ void fds_resume(struct thread_ctx *g, struct ctp_state *s)
 
 // ------------------------------------------------------------- registrations
 
-static void slice_adds(struct thread_ctx *g, const struct ctp_wait *w)
+static inline __attribute__((always_inline)) void slice_adds(struct thread_ctx *g, const struct ctp_wait *w)
 {
 	for (uint32_t i = 0; i < g->nwaits; i++) {
 		if (g->waits[i].fd == w->fd && g->waits[i].gen == w->gen && g->waits[i].epfd == w->epfd) {
@@ -336,9 +336,8 @@ void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothin
 }
 
 // An epoll set through which somebody may wait: its end is worth a look.
-static void has_rows(int epfd, uint32_t gen)
+static void has_rows(struct ctp_fd *e, uint32_t gen)
 {
-	struct ctp_fd *e = fds_entry(epfd);
 	if (CTP_LIKELY(e->flags & CTP_FD_ROWS) || !coroutine_any() || !fds_take(e))
 		return;
 	if (e->gen == gen)
@@ -440,14 +439,14 @@ void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll
 void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev,
 			 const struct frame *f)
 {
+	struct ctp_fd *e = fds_entry_by(g, fd), *set = fds_entry_by(g, epfd);
 	struct ctp_wait w = {.fd = fd,
-			     .gen = fds_open_gen(g, fd),
+			     .gen = fds_gen_in(g, e, fd),
 			     .events = ev->events,
 			     .how = CTP_WAIT_REGISTERED,
 			     .data = ev->data.u64,
 			     .epfd = epfd};
-	w.epgen = fds_open_gen(g, epfd);
-	struct ctp_fd *e = fds_entry(fd);
+	w.epgen = fds_gen_in(g, set, epfd);
 	if (!w.gen || !w.epgen)
 		return;
 	bool same = again(g, e, &w);
@@ -485,7 +484,7 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 			interest_went(g, k, &d, f);
 		}
 	}
-	has_rows(epfd, w.epgen);
+	has_rows(set, w.epgen);
 	if (w.events & REAL_EVENTS) {
 		slice_adds(g, &w);
 	} else { // after a try in vain: it does not want more of it for now

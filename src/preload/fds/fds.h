@@ -107,10 +107,14 @@ void fds_abandon(struct thread_ctx *g); // the hook in which it was taken does n
 uint32_t fds_gen(struct thread_ctx *g, int fd);
 // What was open when ctp-run attached. False: a hook knows better, or there is no room.
 bool fds_found(int fd, enum ctp_fd_kind kind, uint32_t flags);
+// e: its entry, or NULL.
+static inline uint32_t fds_gen_in(struct thread_ctx *g, const struct ctp_fd *e, int fd)
+{
+	return CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN) ? ctp_peek(&e->gen) : fds_gen(g, fd);
+}
 static inline uint32_t fds_open_gen(struct thread_ctx *g, int fd)
 {
-	const struct ctp_fd *e = fds_entry(fd);
-	return CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN) ? ctp_peek(&e->gen) : fds_gen(g, fd);
+	return fds_gen_in(g, fds_entry_by(g, fd), fd);
 }
 
 // ------------------------------------------------------ generations begin
