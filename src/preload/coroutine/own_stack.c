@@ -72,6 +72,6 @@ static __attribute__((noinline)) uint32_t found(struct thread_ctx *g, const stru
 
 uint32_t guest_stack(struct thread_ctx *g, const struct frame *f)
 {
-	uint32_t named = stacks_named(g, f);
-	return CTP_LIKELY(named) ? named : found(g, f);
+	const struct candidate *named = stacks_named(g, f);
+	return CTP_LIKELY(named != NULL) ? named->stack : found(g, f);
 }

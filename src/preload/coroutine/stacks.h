@@ -30,9 +30,9 @@ struct candidate {
 	int32_t last_absolute, last;
 	struct check checks[];
 };
-static inline const struct check *stacks_check(const struct candidate *c, int32_t twice)
+static inline const struct check *stacks_check(const struct candidate *c, int64_t twice)
 {
-	return (const void *)((const char *)c->checks + (int64_t)twice * (sizeof(struct check) / 2));
+	return (const void *)((const char *)c->checks + twice * (int64_t)(sizeof(struct check) / 2));
 }
 
 // Whether the addresses on the stack that it depends on are as they were, and then the return addresses.
@@ -49,10 +49,12 @@ static inline bool stacks_frames_hold(const struct candidate *c, const struct fr
 
 static inline bool stacks_returns_hold(const struct candidate *c, const struct frame *f)
 {
-	for (const struct check *k = stacks_check(c, c->last_absolute); k > c->checks; k -= 2)
+	for (int64_t twice = c->last_absolute; twice >= 0; twice -= 4) {
+		const struct check *k = stacks_check(c, twice);
 		if (dwarf_return_address(*(const uint64_t *)(f->sp + k[0].off)) != k[0].val ||
 		    dwarf_return_address(*(const uint64_t *)(f->sp + k[-1].off)) != k[-1].val)
 			return false;
+	}
 	return true;
 }
 
@@ -91,16 +93,16 @@ static inline const struct candidate *stacks_met_behind(uint64_t pc, uint32_t ca
 }
 
 // What a hook's call from the same place found the time before: whoever runs is the same, stands there again,
-// and all that the candidate depends on is as it was. 0: guest_stack has to look further.
-static inline __attribute__((always_inline)) uint32_t stacks_named(const struct thread_ctx *g,
-								   const struct frame *f)
+// and all that the candidate depends on is as it was. NULL: guest_stack has to look further.
+static inline __attribute__((always_inline)) const struct candidate *stacks_named(const struct thread_ctx *g,
+										  const struct frame *f)
 {
 	const struct named_stack *n = &g->named[f->pc % GUEST_NAMED];
 	const struct candidate *c = n->by;
 	if (n->sp != f->sp || n->who != guest_who(g) || c->pc != f->pc)
-		return 0;
+		return NULL;
 	bool plain = CTP_LIKELY(c->plain == f->pc); // it depends on return addresses alone
-	return (plain || stacks_frames_hold(c, f)) && CTP_LIKELY(stacks_returns_hold(c, f)) ? c->stack : 0;
+	return (plain || stacks_frames_hold(c, f)) && CTP_LIKELY(stacks_returns_hold(c, f)) ? c : NULL;
 }
 
 int stacks_init(void); // 0, or -1 if there is no memory

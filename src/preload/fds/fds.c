@@ -97,36 +97,8 @@ static inline void high(uint64_t fd)
 		higher(fd);
 }
 
-// The next generation, open; all else is not known yet. b: by which call, and where; `met`: no hook saw it
-// begin. The caller has taken e; what others read without taking it is written by ctp_poke.
+// No hook saw it begin.
 static const struct fd_birth met = {.call = CTP_CALL_NONE, .kind = CTP_FD_OTHER};
-static inline __attribute__((always_inline)) void renew(struct ctp_fd *e, uint64_t now,
-							const struct fd_birth *b, uint64_t who,
-							uint32_t stack)
-{
-	ctp_poke(&e->gen, e->gen + 1);
-	ctp_poke(&e->life, CTP_FD_OPEN);
-	ctp_poke(&e->kind, b->kind);
-	e->opened_how = b->call;
-	ctp_poke(&e->flags, b->nonblock ? CTP_FD_NONBLOCK : 0);
-	uint64_t birth = ctp_add64(&ctp_tracer->region.ext->next_desc, 1) + 1;
-	ctp_poke(&e->desc, birth);
-	e->peer_desc = 0;
-	e->opened = now;
-	e->opener = who;
-	e->opener_stack = stack;
-	ctp_poke(&e->reg_epfd, -1);
-	ctp_poke(&e->reg_data, 0);
-	e->reg_events = e->reg_epgen = 0;
-	e->reg_by = e->reg_time = 0;
-	e->waiter[0] = e->waiter[1] = e->leads = 0;
-	e->learned = e->event_time = e->adder = 0;
-	e->learned_stack = 0;
-	e->polled = e->polled_out = 0;
-	e->last_in = e->last_out = e->herd = 0;
-	e->set_stack = 0;
-	*fd_private(e) = (struct fd_private){.birth = birth};
-}
 
 // Whom the entry's registration leads to; 0: it has none.
 static uint64_t owner(const struct ctp_fd *e)
@@ -197,12 +169,6 @@ static void twin(struct ctp_fd *e, const struct ctp_fd *like)
 		 e->flags | (ctp_peek(&like->flags) & (CTP_FD_LISTENS | CTP_FD_ROWS | CTP_FD_NONBLOCK)));
 }
 
-// An event of the last batch is of this number: it may be in hand still.
-static inline bool batch_has(const struct thread_ctx *g, const struct ctp_fd *e)
-{
-	return CTP_UNLIKELY(e->event_time && e->event_time == g->batch_time);
-}
-
 // Begins a generation; `like`: what it is a duplicate of, or NULL. Returns its desc, 0 if nothing was done.
 static __attribute__((noinline)) uint64_t begin(struct thread_ctx *g, int fd, const struct fd_birth *b,
 						const struct ctp_fd *like)
@@ -228,11 +194,11 @@ static __attribute__((noinline)) uint64_t begin(struct thread_ctx *g, int fd, co
 	if (told) {
 		retell(e, b, who, stack);
 	} else {
-		if (batch_has(g, e)) {
+		if (fds_batch_has(g, e)) {
 			g->anew_fd = fd;
 			g->anew_gen = e->gen + 1;
 		}
-		renew(e, now, b, who, stack);
+		fds_renew(e, now, b, who, stack);
 	}
 	if (like)
 		twin(e, like);
@@ -248,27 +214,6 @@ static __attribute__((noinline)) uint64_t begin(struct thread_ctx *g, int fd, co
 	return desc;
 }
 
-// What nearly every opening is: of a number that is free as far as is known, where one was opened before.
-// False: it is not so, and nothing was done.
-static inline bool begin_plainly(struct thread_ctx *g, int fd, const struct fd_birth *b)
-{
-	if ((uint64_t)fd > ctp_load64(&g->ext->fd_high)) // it is below fds_max
-		return false;
-	struct ctp_fd *e = &g->fds[fd];
-	uint32_t stack = stacks_named(g, &b->frame);
-	if (!stack || !fds_take_free(g, e))
-		return false;
-	struct fd_death d = {.call = b->call, .time = emit_now(), .closer = guest_who(g), .stack = stack};
-	bool plain = e->life != CTP_FD_OPEN && !batch_has(g, e);
-	if (CTP_LIKELY(plain))
-		renew(e, d.time, b, d.closer, stack);
-	uint32_t gen = e->gen;
-	fds_give_by(g, e);
-	if (CTP_LIKELY(plain))
-		fds_emit(g, CTP_EV_FD_OPEN, &d, fd, gen);
-	return plain;
-}
-
 static void peer(int fd, uint64_t own, uint64_t other)
 {
 	struct ctp_fd *e = fds_entry(fd);
@@ -281,7 +226,7 @@ static void peer(int fd, uint64_t own, uint64_t other)
 
 void fds_opened(struct thread_ctx *g, int fd, const struct fd_birth *b)
 {
-	if (CTP_UNLIKELY(!begin_plainly(g, fd, b)))
+	if (CTP_UNLIKELY(!fds_opened_plainly(g, fd, b)))
 		begin(g, fd, b, NULL);
 }
 
@@ -356,7 +301,7 @@ uint32_t fds_gen(struct thread_ctx *g, int fd)
 	bool new = e->life != CTP_FD_OPEN;
 	struct fd_death d = {.call = CTP_CALL_NONE, .time = new ? guest_now() : 0};
 	if (new)
-		renew(e, d.time, &met, 0, 0);
+		fds_renew(e, d.time, &met, 0, 0);
 	uint32_t gen = e->gen;
 	fds_give(e);
 	high((uint64_t)fd);
@@ -372,7 +317,7 @@ bool fds_found(int fd, enum ctp_fd_kind kind, uint32_t flags)
 		return false;
 	bool fresh = !e->gen; // else a hook has seen it
 	if (fresh) {
-		renew(e, ctp_tracer->region.ext->attached, &met, 0, 0);
+		fds_renew(e, ctp_tracer->region.ext->attached, &met, 0, 0);
 		ctp_poke(&e->kind, kind);
 		ctp_poke(&e->flags, flags);
 	}
@@ -442,7 +387,7 @@ static inline __attribute__((always_inline)) bool ends_here(struct ctp_fd *e, co
 		return marked && e->life == CTP_FD_OPEN;
 	if (x->open)
 		return e->life == CTP_FD_OPEN; // else a call inside this one has ended it
-	renew(e, x->before, &met, 0, 0);       // opened unseen, discovered as it ends
+	fds_renew(e, x->before, &met, 0, 0);   // opened unseen, discovered as it ends
 	*gen = e->gen;
 	return true;
 }

@@ -45,10 +45,12 @@ HOOK_INLINE bool ending_plainly(int fd, uint32_t *gen)
 	return CTP_LIKELY(plain);
 }
 
-HOOK_INLINE bool ended_plainly(int fd, uint32_t gen, enum ctp_fd_call call, const struct frame *f)
+HOOK_INLINE bool ended_plainly(int fd, uint32_t gen, enum ctp_fd_call call)
 {
+	struct frame f;
 	struct thread_ctx *g = hook_try();
-	bool plain = g && g->plain && fds_ended_plainly(g, fd, gen, call, f);
+	CPU_CALLER(&f);
+	bool plain = g && g->plain && fds_ended_plainly(g, fd, gen, call, &f);
 	if (g)
 		guest_leave(g);
 	return CTP_LIKELY(plain);
@@ -81,22 +83,31 @@ static __attribute__((noinline)) void ended_otherwise(struct fd_ends *x, int fd,
 		refused(fd, call, f);
 }
 
+// (What is not done plainly is so in a function of its own, which the hook jumps to, as in hook_lock.c.)
 #define ENDER_HOOK(type, name, call, number, failed, params, args) \
-	CTP_HOOK type name params \
+	static __attribute__((noinline)) type name##_otherwise params \
 	{ \
 		struct frame f; \
 		struct fd_ends x; \
 		int fd = number; \
-		uint32_t gen = 0; \
 		CPU_CALLER(&f); \
-		bool plain = ending_plainly(fd, &gen); \
-		if (!plain) \
-			ending(&x, fd, fd); \
+		ending(&x, fd, fd); \
 		type r = real_##name args; \
-		if (CTP_LIKELY(plain && r != (failed)) && ended_plainly(fd, gen, call, &f)) \
+		ended_otherwise(&x, fd, call, &f, r == (failed)); \
+		return r; \
+	} \
+	CTP_HOOK type name params \
+	{ \
+		int fd = number; \
+		uint32_t gen = 0; \
+		if (!ending_plainly(fd, &gen)) \
+			return name##_otherwise args; \
+		type r = real_##name args; \
+		if (CTP_LIKELY(r != (failed)) && ended_plainly(fd, gen, call)) \
 			return r; \
-		if (plain) \
-			x = (struct fd_ends){.first = fd, .last = fd, .gen = gen, .open = true}; \
+		struct frame f; \
+		struct fd_ends x = {.first = fd, .last = fd, .gen = gen, .open = true}; \
+		CPU_CALLER(&f); \
 		ended_otherwise(&x, fd, call, &f, r == (failed)); \
 		return r; \
 	}
