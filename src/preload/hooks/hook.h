@@ -157,9 +157,8 @@ HOOK_INLINE void io_enter(int fd)
 }
 
 // A number for which the coroutine waited, when it was another generation?
-HOOK_INLINE bool io_touches(const struct thread_ctx *g, const struct ctp_fd *e, int fd)
+HOOK_INLINE bool io_touches(const struct ctp_state *s, const struct ctp_fd *e, int fd)
 {
-	const struct ctp_state *s = g->current;
 	bool touches = false;
 	if (s->entity == CTP_COROUTINE)
 		for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
@@ -180,10 +179,11 @@ HOOK_INLINE bool io_is_plain(struct thread_ctx *g, ssize_t r, int fd, uint32_t e
 	if ((uint32_t)fd >= g->fds_max)
 		return false;
 	uint64_t last = ctp_load64(events == EPOLLIN ? &e->last_in : &e->last_out);
-	if (events == EPOLLIN && (g->nwaits || !r))
+	if (CTP_UNLIKELY(!last) || CTP_UNLIKELY((last ^ s->id) << 1)) // others before do not matter
 		return false;
-	if (!last || last << 1 != s->id << 1 || (e->flags & (CTP_FD_MANY | CTP_FD_DUPED)) || g->eagain ||
-	    g->timed || io_touches(g, e, fd))
+	if (events == EPOLLIN && (CTP_UNLIKELY(g->nwaits) || CTP_UNLIKELY(!r)))
+		return false;
+	if ((e->flags & (CTP_FD_MANY | CTP_FD_DUPED)) || g->eagain || g->timed || io_touches(s, e, fd))
 		return false;
 	s->tried = 0;
 	return true;

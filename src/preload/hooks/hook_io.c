@@ -98,8 +98,8 @@ __attribute__((noinline)) ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r,
 	}
 	if (CTP_UNLIKELY(g->timed))
 		blocked_end(g);
-	struct ctp_fd *e = fds_entry(fd);
-	if (CTP_UNLIKELY(e && io_touches(g, e, fd)))
+	struct ctp_fd *e = fds_entry_by(g, fd);
+	if (CTP_UNLIKELY(e && io_touches(g->current, e, fd)))
 		touched(g, e, fd, events, f);
 	if (r == -1)
 		failed(g, e, fd, events, f);
