@@ -12,15 +12,15 @@ from harness import ROOT, Skip, need, tool
 
 # bench/hooks.c: (on a thread's own stack, in a coroutine), of one turn of the call's loop
 MOST = {
-    "read+write-eventfd": (137, 143),  # both do not block
-    "read+write-pipe": (256, 262),     # both can
-    "recv+send": (253, 261),
+    "read+write-eventfd": (131, 139),  # both do not block
+    "read+write-pipe": (251, 259),     # both can
+    "recv+send": (246, 254),
     "read-EAGAIN": (132, 135),
-    "epoll_wait-1": (313, 311),
+    "epoll_wait-1": (307, 306),
     "epoll_wait-0": (145, 145),
-    "epoll_ctl-MOD": (236, 236),
-    "poll-1": (360, 366),
-    "eventfd+close": (504, 430),
+    "epoll_ctl-MOD": (185, 185),
+    "poll-1": (351, 356),
+    "eventfd+close": (476, 395),
     "nanosleep-0": (96, 96),
     "timerfd_settime": (141, 105),
     "malloc+free-32": (10, 10),
