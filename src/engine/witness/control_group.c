@@ -17,6 +17,7 @@
 #include "ctp/there.h"
 #include "engine/memory/objects.h"
 #include "engine/memory/reach.h"
+#include "engine/witness/poller.h"
 #include "engine/witness/stuck_wait.h"
 
 #define MS 1000000ULL
@@ -127,18 +128,6 @@ void control_group_inherit(struct control_group *g, uint64_t coroutine)
 
 // ----------------------------------------------------------------------- now
 
-// Does a thread wait in this set? It may be held there.
-static bool is_polled(const struct inspection *l, int epfd)
-{
-	for (size_t i = 0; i < l->tasks.n; i++) {
-		const struct proc_task *t = &l->tasks.v[i];
-		if ((inspect_in_epoll(t) || (t->got_regs && inspect_epoll_call(t->nr))) &&
-		    (int)t->args[0] == epfd)
-			return true;
-	}
-	return false;
-}
-
 // Does one sleep in poll or select for it?
 static bool is_in_set(const struct inspection *l, int fd)
 {
@@ -157,7 +146,7 @@ static bool is_armed(const struct inspection *l, const struct suspect *s)
 		return true;
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];
-		if (reg->tfd == fd && (reg->events & stuck_wait_needed(s)) && is_polled(l, reg->epfd) &&
+		if (reg->tfd == fd && (reg->events & stuck_wait_needed(s)) && poller(l, reg->epfd) &&
 		    stuck_wait_registered(reg, l->pid, fd))
 			return true;
 	}

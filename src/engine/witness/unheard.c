@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A set is polled by a thread that sleeps in it, by one that sleeps in a set in which it is registered, or by
-// one that gave it to poll or select. Where a loop polls several sets in turn, each of them is not polled now
-// and then: so events must wait in the set, and each thread that polls must sleep without a timeout, or have
-// made three complete turns since.
+// Where a loop polls several sets in turn, each of them is not polled now and then: so events must wait in
+// the set, and each thread that polls must sleep without a timeout, or have made three complete turns since.
 #include "engine/witness/unheard.h"
 
 #include <poll.h>
@@ -15,11 +13,11 @@
 #include "ctp/there.h"
 #include "engine/witness/complete_turns.h"
 #include "engine/witness/kernel.h"
+#include "engine/witness/poller.h"
 #include "engine/witness/stuck_wait.h"
 
 #define IN_EVENTS ((uint32_t)(EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI))
 #define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
-enum { NESTED_MAX = 5 }; // the kernel's
 
 // ------------------------------------------------------------- hints of the tables
 
@@ -81,7 +79,7 @@ void unheard_sets_find(struct unheard_sets *u, const struct ctp_region *r)
 	u->known = true;
 	for (uint32_t i = 0; i < high && i < r->threads_max; i++)
 		u->known &= add_thread(u, &r->threads[i]);
-	for (int i = 0; i < NESTED_MAX && add_nested(u, r); i++)
+	for (int i = 0; i < POLLER_NESTED_MAX && add_nested(u, r); i++)
 		;
 }
 
@@ -144,38 +142,6 @@ static void without_event(struct inspection *l, struct suspect *s, const struct 
 			s->c.fd, s->c.gen);
 }
 
-static bool is_set(const struct inspection *l, int fd)
-{
-	for (size_t i = 0; i < l->registrations.nsets; i++)
-		if (l->registrations.sets[i] == fd)
-			return true;
-	return false;
-}
-
-// A thread that sleeps in the set, or in one that has it, or has given it to poll or select. 0: none.
-static int poller(const struct inspection *l, int epfd, int depth)
-{
-	struct ctp_fd e = {0}, f = {0};
-	bool known = inspect_fd(l->r, (uint64_t)(uint32_t)epfd, &e);
-	for (size_t i = 0; i < l->tasks.n; i++) {
-		const struct proc_task *t = &l->tasks.v[i];
-		int in = inspect_in_epoll(t) ? (int)t->args[0] : -1;
-		bool same = in >= 0 && in != epfd && known && inspect_fd(l->r, (uint64_t)in, &f) &&
-			    f.desc == e.desc;
-		if (in == epfd || same || (l->polled && polled_has(&l->polled[i], epfd)))
-			return t->tid;
-	}
-	for (size_t i = 0; depth < NESTED_MAX && i < l->registrations.n; i++) {
-		const struct registration *reg = &l->registrations.v[i];
-		int tid = reg->tfd == epfd && (reg->events & STUCK_WAIT_EVENTS) && is_set(l, epfd) ?
-				  poller(l, reg->epfd, depth + 1) :
-				  0;
-		if (tid)
-			return tid;
-	}
-	return 0;
-}
-
 // Who polls may poll this one next: a thread that is not asleep in a loop's wait, or wakes by a timeout and
 // has not made three complete turns since. 0: nobody.
 static uint32_t may_poll(const struct inspection *l, const struct suspect *s)
@@ -196,7 +162,7 @@ static void abandoned(struct inspection *l, struct suspect *s, const struct unhe
 	int epfd = rows->needed ? rows->epfd : -1;
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	struct ctp_fd e = {0};
-	int tid = epfd < 0 ? 0 : poller(l, epfd, 0);
+	int tid = epfd < 0 ? 0 : poller(l, epfd);
 	bool asleep = proc_tasks_asleep(&l->tasks);
 	uint32_t next = may_poll(l, s);
 	if (epfd < 0)
