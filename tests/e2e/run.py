@@ -7,7 +7,7 @@ WORD keeps the checks whose name contains it. Prints `ok NAME`, `FAIL NAME: why`
 or `skip NAME: reason`, each once, and last `N passed, N failed, N skipped`. One
 that fails because there was no time to look is run again after all others,
 alone, and that is said. Where few fail, they are run again, too: one that then
-passes each time is told as `unsteady NAME: why`, and passes (harness.settle);
+passes each time is told as `unsteady NAME`, and passes (harness.settle);
 not with --strict. The line before the last names the checks that took longest.
 """
 import argparse
@@ -110,6 +110,7 @@ def main():
     def ended(name, outcome, text):
         if outcome == "FAIL" and not args.strict and not harness.GRAVE.search(text):
             failed[name] = text
+            print(f"failed once, {name}: {text}", flush=True)
         else:
             tell(name, outcome, text)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

@@ -104,6 +104,7 @@ def short(chosen, build, jobs):
     def ended(exhibit, outcome, text, seen):
         if outcome == "FAIL" and not (seen and exhibits.false_proven(exhibit, seen)):
             failed[exhibit.name] = text
+            print(f"failed once, {exhibit.name}: {text}", flush=True)
         else:
             tell(exhibit.name, outcome, text)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
