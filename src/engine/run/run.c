@@ -176,7 +176,7 @@ static void detach(struct loop *l, bool all)
 }
 
 // Would this signal end the program at once? Then it has not got it, as it lives. While a thread waits for
-// signals in sigwait(3), they are not blocked (kernel/signal.c, do_sigtimedwait).
+// signals in sigwait(3), they are not blocked (the kernel: do_sigtimedwait()).
 static bool ends_by(pid_t pid, int sig)
 {
 	struct proc_tasks t = {0};

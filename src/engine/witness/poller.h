@@ -7,7 +7,7 @@
 
 #include "engine/inspect/inspect.h"
 
-enum { POLLER_NESTED_MAX = 5 }; // sets within sets: the kernel's EP_MAX_NESTS + 1 (fs/eventpoll.c)
+enum { POLLER_NESTED_MAX = 5 }; // sets within sets: the kernel's EP_MAX_NESTS + 1
 
 // The thread's id; 0: none. One that is held within such a wait counts.
 int poller(const struct inspection *l, int epfd);
