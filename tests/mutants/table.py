@@ -344,10 +344,14 @@ m("word - handle == distance && distance", "distance", "links of different lists
 
 m = of("src/engine/memory/hubs.c", "unit:cycle_hubs")
 m("link < m->sp ||", "", "a node counts whose frame has returned")
-m("if (m != HUBS_NOBODY && is != HUBS_NOBODY && m != is)\n			return HUBS_NOBODY;", "", "what leads to two coroutines is a handle")
+m("reaches(h, at, i) ? HUBS_NOBODY : is", "is", "what leads to two coroutines is a handle")
+m("reaches(h, at, i) ? HUBS_NOBODY : is", "HUBS_NOBODY", "the object that lies behind hides whose handle it is")
 
 m = of("src/engine/memory/hub_holders.c", "unit:hub_holders")
 m("if (!has)\n		return 0;", "", "any pointer to a stack is a queue's")
+m("((!linked && held_by_waiter(h, words[k], &q, out))", "((held_by_waiter(h, words[k], &q, out))", "the first of a list that goes through coroutines has the lock")
+m("h->q->begin(h->q->ctx, word) == h->q->begin(h->q->ctx, m->slot)", "true", "a link into the next object is one into the control block")
+m("return apart &&", "return", "who leads into a stack is linked through control blocks")
 m("words[k] != out->hub &&", "", "an empty list's link to itself is a handle")
 m("return !has_owner(h, words, k > i ? k : i, &q);", "return true;", "the next lock of a table is this one")
 m("(h->q->is_own && h->q->is_own(h->q->ctx, out->hub, &h->q->v[q.waiters[0]]))", "false", "a link from its own control block to a node is a lock's queue")

@@ -22,7 +22,7 @@ static uint64_t memory[WORDS];
 static struct hubs_member members[MEMBERS];
 static struct hubs_query query;
 static struct cycle_hubs_circle found[2];
-static uint64_t not_handle;
+static uint64_t not_handle, object_bytes;
 
 static bool is_data(void *ctx, uint64_t at)
 {
@@ -46,6 +46,13 @@ static bool is_handle(void *ctx, uint64_t handle, const struct hubs_member *m)
 	(void)ctx;
 	(void)m;
 	return handle != not_handle;
+}
+
+static uint64_t extent(void *ctx, uint64_t at)
+{
+	(void)ctx;
+	(void)at;
+	return object_bytes;
 }
 
 static bool late(void *ctx)
@@ -265,7 +272,14 @@ static void handles_on_stacks_and_beyond(void **state)
 	assert_int_equal(find(), 0);
 	*word(far + 0x10) = members[0].slot;
 	assert_int_equal(find(), 1);
-	*word(far + 8) = members[1].slot; // both's: nobody's handle
+	*word(far + 8) = members[1].slot; // the other's comes first
+	assert_int_equal(find(), 0);
+	*word(far + 8) = 0;
+	*word(far + 0x18) = members[1].slot; // the next object's
+	query.extent = extent;
+	object_bytes = 0x18;
+	assert_int_equal(find(), 1);
+	object_bytes = 0x20; // both's: nobody's handle
 	assert_int_equal(find(), 0);
 }
 

@@ -68,6 +68,12 @@ static uint64_t extent(void *ctx, uint64_t hub)
 	return HUB + hub_bytes - hub;
 }
 
+static uint64_t begin_of(void *ctx, uint64_t at)
+{
+	(void)ctx;
+	return at - BLOCKS < 0x400 * MEMBERS ? BLOCKS + (at - BLOCKS) / 0x400 * 0x400 : 0;
+}
+
 static uint64_t *word(uint64_t at)
 {
 	return &memory[(at - BASE) / 8];
@@ -126,6 +132,34 @@ static void held(uint64_t owner, uint64_t first)
 {
 	*word(HUB) = owner;
 	*word(HUB + 8) = first;
+}
+
+// A list through the control blocks: the hub leads to a link in the first one's, before its context or behind.
+static void linked_through_their_blocks(void **state)
+{
+	(void)state;
+	query.begin = begin_of;
+	gone_slot = GONE_BLOCK + 0x80;
+	*word(sp(0) + 16) = *word(sp(1) + 16) = HUB;
+	members[2].pc = 0x402000;
+	*word(sp(2) + 16) = HUB; // knows it, and stands elsewhere
+	for (unsigned i = 0; i < 2; i++) {
+		held(GONE_BLOCK, block(0) + (i ? 0x20 : 0x100));
+		assert_int_equal(find(), 1);
+		assert_int_equal(found[0].ended, GONE);
+		assert_int_equal(found[0].n, 2);
+	}
+	held(GONE_BLOCK, BLOCKS - 0x20); // near its context, and in another object
+	assert_int_equal(find(), 0);
+	held(block(0), block(0)); // both ends of a list of one
+	assert_int_equal(find(), 0);
+	held(GONE_BLOCK, block(0) + 0x20);
+	query.begin = NULL;
+	assert_int_equal(find(), 0);
+	query.begin = begin_of;
+	members[0].slot = members[1].slot = members[2].slot = sp(0) + 8; // on a stack: what leads there is no link
+	held(GONE_BLOCK, sp(0) + 0x200);
+	assert_int_equal(find(), 0);
 }
 
 static void by_the_waiter(void **state)
@@ -279,6 +313,7 @@ static void it_is_told_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(linked_through_their_blocks, begin),
 		cmocka_unit_test_setup(by_the_waiter, begin),
 		cmocka_unit_test_setup(by_one_who_waits_behind_others, begin),
 		cmocka_unit_test_setup(by_another_who_lives, begin),

@@ -2,10 +2,11 @@
 //
 // A coroutine is queued at a hub if a word of the hub leads to a node in its frames that holds its own
 // handle, or to the node of another who is, from where a link leads to it. Whoever lies on a stack is no
-// handle here: both ends of a list of one waiter lead to its node. A handle of a coroutine that has ended has
-// the same distance to its context, or to its stack's end, as the waiter's to its own. Invariant: a hub is no
-// waiter's own control block, from which a link to a node is nothing special; and a word that leads to the
-// hub itself, as those of an empty list do, is nobody's handle.
+// handle here: both ends of a list of one waiter lead to its node. Or the list goes through the waiters'
+// control blocks; then who holds it is not told apart from the first of them. A handle of a coroutine that
+// has ended has the same distance to its context, or to its stack's end, as the waiter's to its own.
+// Invariant: a hub is no waiter's own control block, from which a link to a node is nothing special; and a
+// word that leads to the hub itself, as those of an empty list do, is nobody's handle.
 #include "engine/memory/hub_holders.h"
 
 enum { HUBS_MOST = 1 << 15, HANDLES = 4 };
@@ -52,6 +53,34 @@ static void find_queue(const struct hubs *h, uint64_t link, struct queue *q)
 	while (q->n < HUB_HOLDERS_WAITERS && hubs_is_address(link) &&
 	       (on = hubs_on_stack(h, link)) != HUBS_NOBODY && !is_queued(q, on))
 		link = add_node(h, q, link, on);
+}
+
+// Does the word lead into the member's control block? One that has its context in it, not on its stack.
+static bool leads_into(const struct hubs *h, uint64_t word, const struct hubs_member *m)
+{
+	bool apart = m->slot < m->stack.lo || m->slot >= m->stack.hi;
+	return apart && (word - m->slot < 2 * HUBS_CONTROL_BYTES || m->slot - word < HUBS_CONTROL_BYTES) &&
+	       h->q->begin(h->q->ctx, word) == h->q->begin(h->q->ctx, m->slot);
+}
+
+// A queue that goes through the control blocks of those who wait: the others stand where the first one does.
+static void find_linked(const struct hubs *h, size_t first, size_t end, uint64_t word, struct queue *q)
+{
+	uint32_t is = HUBS_NOBODY;
+	for (size_t i = first; h->q->begin && is == HUBS_NOBODY && i < end; i++)
+		is = leads_into(h, word, &h->q->v[h->places[i].member]) ? h->places[i].member : HUBS_NOBODY;
+	if (is == HUBS_NOBODY)
+		return;
+	const struct hubs_member *m = &h->q->v[is];
+	uint64_t begin = h->q->begin(h->q->ctx, m->slot);
+	q->waiters[q->n++] = is;
+	q->handles[0][0] = m->slot;
+	q->handles[0][1] = word <= m->slot ? word : begin;
+	q->handles[0][2] = begin;
+	q->handles[0][3] = 0;
+	for (size_t i = first; i < end && q->n < HUB_HOLDERS_WAITERS; i++)
+		if (h->places[i].member != is && h->q->v[h->places[i].member].pc == m->pc)
+			q->waiters[q->n++] = h->places[i].member;
 }
 
 static bool knows(const struct hubs *h, size_t first, size_t end, uint32_t member)
@@ -140,12 +169,16 @@ static bool is_held(const struct hubs *h, size_t first, size_t end, struct hub_h
 		   sizeof(*words);
 	for (size_t i = 0; i < n; i++) {
 		find_queue(h, words[i], &q);
+		bool linked = !q.n && hubs_is_address(words[i]);
+		if (linked)
+			find_linked(h, first, end, words[i], &q);
 		if (!q.n || !knows(h, first, end, q.waiters[0]) ||
 		    (h->q->is_own && h->q->is_own(h->q->ctx, out->hub, &h->q->v[q.waiters[0]])))
 			continue;
 		for (size_t k = 0; k < n; k++)
 			if (k != i && words[k] != out->hub && hubs_is_address(words[k]) &&
-			    (held_by_waiter(h, words[k], &q, out) || held_by_ended(h, words[k], &q, out)))
+			    ((!linked && held_by_waiter(h, words[k], &q, out)) ||
+			     held_by_ended(h, words[k], &q, out)))
 				return !has_owner(h, words, k > i ? k : i, &q);
 	}
 	return false;

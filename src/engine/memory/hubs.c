@@ -82,7 +82,15 @@ bool hubs_is_address(uint64_t word)
 	return word >= ADDRESS_LOW && word < ADDRESS_HIGH && word % sizeof(word) == 0;
 }
 
-// Whose saved context does the object lead to? One's alone.
+// Does an object that begins at `at` reach as far as behind its word `i`? Not where that is not known.
+static bool reaches(const struct hubs *h, uint64_t at, size_t i)
+{
+	uint64_t bytes = h->q->extent ? h->q->extent(h->q->ctx, at) : UINT64_MAX;
+	return bytes != UINT64_MAX && (i + 1) * sizeof(at) <= bytes;
+}
+
+// Whose saved context does the object lead to? One's alone: what leads to another's behind that is the next
+// object, unless it is known to be the same.
 static uint32_t to_context(const struct hubs *h, uint64_t at)
 {
 	uint64_t words[HANDLE_WORDS];
@@ -92,7 +100,7 @@ static uint32_t to_context(const struct hubs *h, uint64_t at)
 		size_t k = FIRST_NOT(h->q->n, j, h->slots[j] < words[i]);
 		uint32_t m = k < h->q->n && h->slots[k] == words[i] ? h->by_slot[k] : HUBS_NOBODY;
 		if (m != HUBS_NOBODY && is != HUBS_NOBODY && m != is)
-			return HUBS_NOBODY;
+			return reaches(h, at, i) ? HUBS_NOBODY : is;
 		is = m != HUBS_NOBODY ? m : is;
 	}
 	return is;

@@ -37,6 +37,9 @@ struct hubs_query {
 	bool (*late)(void *ctx);
 	// How many bytes has the object of which a hub is part, from there on? NULL: it is not asked.
 	uint64_t (*extent)(void *ctx, uint64_t hub);
+	// Where does the object begin of which `at` is part? 0: that is not known. NULL: it is not asked, and
+	// no list that goes through control blocks is followed.
+	uint64_t (*begin)(void *ctx, uint64_t at);
 	// Whose context is there (`top`: whose stack ends there), or was, if nobody's is now? An id; 0.
 	// NULL: nobody is known.
 	uint64_t (*who)(void *ctx, uint64_t at, bool top, bool *lives);

@@ -144,6 +144,16 @@ static uint64_t extent(void *ctx, uint64_t hub)
 	return q.found ? q.block.hi + 8 - hub : UINT64_MAX; // its last word lies in the next one's header
 }
 
+// Of a quick question, which is not to read the heap, only what begins with the context is asked for.
+static uint64_t begin(void *ctx, uint64_t at)
+{
+	const struct gathered *g = ctx;
+	struct malloc_heap_query q = {.addr = at};
+	if (g->l)
+		malloc_heap_resolve(&g->l->memory, &q, 1);
+	return q.found ? q.block.lo : 0;
+}
+
 static uint64_t who(void *ctx, uint64_t at, bool top, bool *lives)
 {
 	struct gathered *g = ctx;
@@ -161,6 +171,7 @@ static struct hubs_query query(struct gathered *g)
 				   .is_own = g->l ? is_own : NULL,
 				   .late = late,
 				   .extent = g->l ? extent : NULL,
+				   .begin = begin,
 				   .who = who};
 }
 
