@@ -228,7 +228,10 @@ static int fill_world(const struct core *c, struct world *w)
 	m->ext_table.time = m->ext.crash.time;
 	w->start_ns = m->ext.attached_ns;
 	w->duration_ns = w->snapshot_ns > w->start_ns ? w->snapshot_ns - w->start_ns : 0;
-	return image_index(m);
+	r = image_index(m);
+	if (!r)
+		image_settle_taken(m);
+	return r;
 }
 
 static int sum_up(const struct core *c, struct world *w)

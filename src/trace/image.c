@@ -404,7 +404,10 @@ static int read_image(struct image *m, int dir, const struct manifest *clock)
 		image_settle_end(m, clock);
 		r = image_index(m);
 	}
-	return r ? r : read_lines(m, dir);
+	r = r ? r : read_lines(m, dir);
+	if (!r)
+		image_settle_taken(m);
+	return r;
 }
 
 int image_open(struct image *m, int folder, const struct manifest *clock)

@@ -24,6 +24,7 @@ struct image_counts {
 #define IMAGE_ROW_LIVE 0x1u    // a live registration leads to it
 #define IMAGE_ROW_HEALTHY 0x2u // is one of counts.healthy
 #define IMAGE_ROW_PARKED 0x4u  // is one of counts.parked
+#define IMAGE_ROW_TAKEN 0x8u   // would be healthy, but another has read what it waits for (image_taken)
 
 // Live registrations by what they lead to: rows of fds in chains.
 struct image_chain {
@@ -92,12 +93,18 @@ void image_settle_end(struct image *m, const struct manifest *clock);
 // The time of such a signal after which, at `ns`, it could still be on its way to its end; 0: there is none.
 uint64_t image_asked(const struct image *m, const struct manifest *clock, uint64_t ns);
 
+// Who has read what this coroutine, which waits for nothing else, is suspended for, instead of it, and nobody
+// has read it since; NULL: nobody.
+const struct ctp_incident *image_taken(const struct image *m, const struct ctp_state *s);
+
 // Opens image<m->index> in the folder `ctp` of a trace; what is known of its process stands in `m`. 0 also if
 // there are no tables (has_tables is false then); -errno on failure.
 int image_open(struct image *m, int folder, const struct manifest *clock);
 void image_close(struct image *m);
 // With its tables open: makes what is found through them, and counts. 0 or -ENOMEM.
 int image_index(struct image *m);
+// With what was asked of the kernel read as well: those for which image_taken holds are not healthy.
+void image_settle_taken(struct image *m);
 // All that it held is gone: what lived counts as destroyed.
 void image_replace(struct image *m);
 

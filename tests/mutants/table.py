@@ -253,6 +253,17 @@ m("	       e->event_time < ctp_peek(&r->states[hint >> CTP_ID_BITS].since);", "	
 m("| (in || out ? CTP_FD_RESTORED : 0));", "| CTP_FD_RESTORED);", "who registers for itself goes on with what was paused")
 m(" || w->how == CTP_WAIT_REFUSED)", ")", "who tried nothing waits for what was refused")
 
+m = of("src/preload/fds/fd_taken.c", "unit:incidents")
+m("|| !own ||", "||", "who tries what another has registered loses what that one reads")
+m("(e->flags & (CTP_FD_MANY | CTP_FD_LISTENS))", "(e->flags & CTP_FD_LISTENS)", "of several waiters that one loses which is not served")
+m(" || !fd_waits_for(hint, fd, e->gen))", ")", "who waits for something else loses it")
+m = of("src/trace/taken.c", "unit:taken")
+m("i->value[1] == (f->last_in & ~CTP_FD_SEVERAL);", "true;", "who has read since is undecided")
+m("q->changes == s->changes && q->ready)", "false)", "who is about to be woken is undecided")
+m("f->event_time > ctp_state_latest(s) && ", "", "who was woken for nothing is healthy")
+m(" && f->event_time > latest->value[0];", ";", "what was read behind its event was not taken")
+m("i->fd == w->fd && i->gen == w->gen &&", "i->fd == w->fd &&", "a read of another generation counts")
+
 m = of("src/engine/memory/free_list.c", "unit:free_list")
 m("		if (!c || c->living)\n			return 0;", "		if (!c)\n			return 0;", "a list that leads to a living coroutine is a free list")
 m("(m->ended == first->ended || m->at != at))", "(m->at != at))", "a list of a descriptor's waiters is a free list")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What the hooks note of numbers that are no longer what they were (fd_bad.c),
-// and of wakeups in vain (fd_spurious.c): the real hooks under a fake guest.
+// of reads of what another waits for (fd_taken.c), and of wakeups in vain (fd_spurious.c): the real hooks under a fake guest.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -182,6 +182,111 @@ static void reopens_its_own(void **state)
 	close(fd[1]);
 }
 
+// ------------------------------------------------------------- read by another
+
+// `co` waits for a pipe by a registration of its own, and `other` reads what came.
+static void taken(int fd[2], bool registers)
+{
+	char c;
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	run(co);
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	entry(fd[0])->reg_by = registers ? co->id : other->id;
+	run(other);
+	write(fd[1], "x", 1);
+	assert_int_equal(read(fd[0], &c, 1), 1);
+}
+
+static void anothers_read_is_noted(void **state)
+{
+	(void)state;
+	int fd[2];
+	char c;
+	taken(fd, true);
+	const struct ctp_incident *i = incident(9, 0);
+	assert_non_null(i);
+	assert_int_equal(i->who, co->id);
+	assert_int_equal(i->other, other->id);
+	assert_int_equal(i->fd, fd[0]);
+	assert_int_equal(i->gen, entry(fd[0])->gen);
+	assert_int_equal(i->other_time, co->since);
+	assert_true(i->value[0] > co->since);
+	assert_int_equal(i->value[1], other->id);
+	run(co);
+	write(fd[1], "x", 1);
+	assert_int_equal(read(fd[0], &c, 1), 1); // its own
+	assert_int_equal(i->count, 1);
+	assert_null(incident(9, 1));
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static void anothers_registration_is_no_wait_of_its_own(void **state)
+{
+	(void)state;
+	int fd[2];
+	taken(fd, false);
+	assert_null(incident(9, 0));
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static void of_several_waiters_one_reads(void **state)
+{
+	(void)state;
+	int fd[2];
+	char c;
+	struct ctp_state *third = fake_guest_state(3, CTP_COROUTINE);
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	run(third);
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	run(co);
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	entry(fd[0])->reg_by = co->id;
+	run(other);
+	write(fd[1], "x", 1);
+	assert_int_equal(read(fd[0], &c, 1), 1);
+	assert_null(incident(9, 0));
+	close(fd[0]);
+	close(fd[1]);
+}
+
+// It is suspended elsewhere by then, or has nothing to do with it any more.
+static void who_does_not_wait_loses_nothing(void **state)
+{
+	(void)state;
+	int fd[2];
+	char c;
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	run(co);
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	entry(fd[0])->reg_by = co->id;
+	run(other);
+	run(co);
+	run(other);
+	write(fd[1], "x", 1);
+	assert_int_equal(read(fd[0], &c, 1), 1);
+	assert_null(incident(9, 0));
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static void the_end_is_not_taken(void **state)
+{
+	(void)state;
+	int fd[2];
+	char c;
+	assert_int_equal(pipe2(fd, O_NONBLOCK), 0);
+	run(co);
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	entry(fd[0])->reg_by = co->id;
+	run(other);
+	close(fd[1]);
+	assert_int_equal(read(fd[0], &c, 1), 0);
+	assert_null(incident(9, 0));
+	close(fd[0]);
+}
+
 // ------------------------------------------------------------- woken in vain
 
 static int busy[2];
@@ -274,7 +379,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(closes_twice), TEST(never_open), TEST(loops_are_told), TEST(uses_closed), TEST(is_told),
-		TEST(reads_anothers), TEST(reopens_its_own), TEST(counts_busy),
+		TEST(reads_anothers), TEST(reopens_its_own), TEST(anothers_read_is_noted),
+		TEST(anothers_registration_is_no_wait_of_its_own),
+		TEST(of_several_waiters_one_reads),
+		TEST(who_does_not_wait_loses_nothing),
+		TEST(the_end_is_not_taken),
+		TEST(counts_busy),
 		TEST(polls_and_successes_do_not_count), TEST(counts_herds), TEST(three_are_no_herd),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,13 @@ static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct res
 			.call = "timerfd_settime",
 			.stack = fd->set_stack,
 			.id = fd->last_out & CTP_FD_UNNAMED ? 0 : fd->last_out & CTP_ID_MASK};
+	const struct ctp_incident *taken = image_taken(c->about.image, c->about.state);
+	if (taken) // it did expire
+		c->actor = (struct case_party){.did = "expiry read by",
+					       .call = NULL,
+					       .id = taken->value[1] & CTP_FD_UNNAMED ? 0 : taken->value[1],
+					       .ticks = taken->value[0],
+					       .stack = taken->stack};
 	if (c->proof.verdict < VERDICT_PROVEN)
 		c->refuted = results_text(
 			out, "the program arms timerfd %d#%u later, or resumes coroutine %" PRIu64 " by hand",

@@ -52,9 +52,13 @@ const struct pass pass_wrong_waiter = {
 		"\n"
 		"SUSPECT  always: a program may pass events on by its own means\n"
 		"\n"
+		"Another coroutine or thread may also read what this one alone waits for, as a reset that empties an\n"
+		"eventfd. One that helps out and does the work looks the same, so it is a fact with the place of the\n"
+		"read, and the coroutine counts as undecided until it has read again.\n"
+		"\n"
 		"Repair: set the data to the waiter before each wait, or look the waiter up by descriptor and\n"
 		"direction when the event comes.\n"
 		"\n"
 		"Not reported: a reader and a writer of one socket; several acceptors of one listener; a\n"
-		"demultiplexer that reads for others.\n",
+		"demultiplexer that reads for others; several workers that wait for one descriptor.\n",
 };

@@ -18,6 +18,7 @@
 #include "analyze/report/last_used.h"
 #include "analyze/report/stackless_destroyed.h"
 #include "analyze/report/stackless_sums.h"
+#include "analyze/report/taken.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/idmap.h"
@@ -268,6 +269,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 		qsort(r->findings, r->nfindings, sizeof(*r->findings), by_weight);
 	e = e ? e : accounting_count(r);
 	e = e ? e : last_used_facts(r, parked);
+	if (!e && selected(settings->rules, rules_id[RULE_WRONG_WAITER]))
+		e = taken_facts(r);
 	return e ? e : stackless_destroyed_facts(r);
 }
 

@@ -4,8 +4,11 @@
 #include "analyze/report/frames.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/file.h"
 
 // The functions of scripts that the image's stacks have.
 static int give_scripts(struct symbols *s, const struct image *m)
@@ -71,4 +74,21 @@ int frames_read(struct frames *f, struct symbols *s, const struct image *m, uint
 	int r = frames_add(f, s, &own, pcs, n);
 	symbols_as_of(s, SYMBOLS_LAST);
 	return r;
+}
+
+void frames_where(struct symbols *s, const struct image *m, uint32_t stack, char *buf, size_t bytes)
+{
+	struct frames f = {0};
+	char name[160];
+	*buf = 0;
+	if (!s || frames_read(&f, s, m, stack))
+		return;
+	const struct symbols_frame *at = frames_first_own(&f);
+	at = at || !f.n ? at : f.items[0];
+	if (at && at->file)
+		snprintf(buf, bytes, " in %s %s:%d", frames_name(at, name, sizeof(name)), file_base(at->file),
+			 at->line);
+	else if (at)
+		snprintf(buf, bytes, " in %s", frames_name(at, name, sizeof(name)));
+	frames_deinit(&f);
 }

@@ -13,7 +13,6 @@
 #include "analyze/report/accounting.h"
 #include "analyze/report/group_by.h"
 #include "analyze/report/longest_wait.h"
-#include "base/file.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "base/text.h"
@@ -199,24 +198,6 @@ static int count_all(struct last_used *u, const struct image *m)
 	return e ? e : count_resumed(u, m);
 }
 
-static void place_of(struct last_used *u, const struct group *g, char *buf, size_t bytes)
-{
-	struct frames f = {0};
-	char name[160];
-	*buf = 0;
-	if (!u->report->symbols ||
-	    frames_read(&f, u->report->symbols[g->image - u->report->world->images], g->image, g->stack))
-		return;
-	const struct symbols_frame *at = frames_first_own(&f);
-	at = at || !f.n ? at : f.items[0];
-	if (at && at->file)
-		snprintf(buf, bytes, " in %s %s:%d", frames_name(at, name, sizeof(name)), file_base(at->file),
-			 at->line);
-	else if (at)
-		snprintf(buf, bytes, " in %s", frames_name(at, name, sizeof(name)));
-	frames_deinit(&f);
-}
-
 static void used_text(const struct group *g, char *buf, size_t bytes)
 {
 	const char *name =
@@ -239,7 +220,9 @@ static int say(struct last_used *u, const struct group *g)
 {
 	char span[32], place[200], used[160];
 	text_duration(span, sizeof(span), g->longest_ns);
-	place_of(u, g, place, sizeof(place));
+	struct symbols **symbols = u->report->symbols;
+	frames_where(symbols ? symbols[g->image - u->report->world->images] : NULL, g->image, g->stack, place,
+		     sizeof(place));
 	used_text(g, used, sizeof(used));
 	if (g->how != ALIVE)
 		return results_fact(

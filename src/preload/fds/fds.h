@@ -238,6 +238,11 @@ void spurious_suspends(struct thread_ctx *g,
 		       struct ctp_state *s);    // after EAGAIN; its time and stack are known
 void spurious_served(struct ctp_fd *e, int fd); // somebody got something of what several wait for
 
+// ------------------------------------------- what was read instead of whoever waits (fd_taken.c)
+
+// Somebody else than before has read from fd, by f.
+void taken_find(struct thread_ctx *g, const struct ctp_fd *e, int fd, const struct frame *f);
+
 // ------------------------------------------- numbers that are no longer what they were (fd_bad.c)
 
 // Between hook_enter and guest_leave, after a call on fd. touched, woken: it was generation

@@ -56,7 +56,8 @@ static __attribute__((noinline)) bool wakes_own_loop(const struct thread_ctx *g,
 }
 
 // Who reads it, who writes it: one store when that changes. For who waits for whom.
-static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, int fd, uint32_t events)
+static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, int fd, uint32_t events,
+			     const struct frame *f)
 {
 	if (CTP_UNLIKELY(g->eagain))
 		g->eagain = wakes_own_loop(g, e, fd, events);
@@ -68,8 +69,11 @@ static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, 
 		 who = guest_who(g);
 	if (!who)
 		who = CTP_FD_UNNAMED | g->slot;
-	if ((was & ~CTP_FD_SEVERAL) != who)
+	if ((was & ~CTP_FD_SEVERAL) != who) {
 		ctp_store64(last, who | (was ? CTP_FD_SEVERAL : 0));
+		if (CTP_UNLIKELY(events == EPOLLIN && r && e->waiter[0]))
+			taken_find(g, e, fd, f);
+	}
 	g->current->tried = 0;
 	if (CTP_UNLIKELY(e->flags & (CTP_FD_MANY | CTP_FD_DUPED)))
 		spurious_served(e, fd);
@@ -104,7 +108,7 @@ __attribute__((noinline)) ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r,
 	if (r == -1)
 		failed(g, e, fd, events, f);
 	else
-		succeeded(g, e, r, fd, events);
+		succeeded(g, e, r, fd, events, f);
 	guest_leave(g);
 	return r;
 }
