@@ -3,7 +3,9 @@
 // A coroutine that is awaited keeps in its promise who is to go on when it ends: a handle, which is the
 // address of the other's frame, or the address of the other's promise. The one that awaits keeps the same of
 // it, among its variables. Where the end of the promise is known (GCC puts the frame's own address behind it)
-// the first word is enough; else both must be there, and the promise's is the one nearer to the start.
+// the first word is enough; else both must be there, and the promise's is the one nearer to the start. Some
+// libraries also keep the innermost coroutine in the outermost's promise, so that they can resume it: what
+// looks like a circle is open there, where only one of the two has the other.
 #include "frames/chain.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@ struct chaining {
 	struct window *w;
 	struct window other; // for frames that the first one is compared with
 	uint64_t words[PROMISE_MOST / 8];
+	bool *sure; // by row: the one that awaits it keeps it as well
 };
 
 static uint64_t frame_bytes(const struct stackless *s)
@@ -64,15 +67,14 @@ static bool may_await(const struct stackless *s)
 	return s->state == STACKLESS_SUSPENDED && s->awaits == STACKLESS_NONE;
 }
 
-// Is `b` what goes on after `a`, whose word at `at` leads to it?
+// Is `b` what goes on after `a`, whose word at `at` leads to it? *sure: it keeps `a` as well.
 static bool confirmed(struct chaining *c, const struct stackless *a, const struct stackless *b, uint64_t at,
-		      bool exact)
+		      bool exact, bool *sure)
 {
 	uint64_t back = holds(&c->other, b, a);
 	bool inside = a->nested && a->block.lo == b->block.lo; // its caller computes where it is
-	if (!back)
-		return exact || inside;
-	return back > at; // a list of promises leads both ways from the same place
+	*sure = back ? back > at : inside; // a list of promises leads both ways from the same place
+	return *sure || (!back && exact);
 }
 
 static void follow(struct chaining *c, uint32_t row)
@@ -86,19 +88,45 @@ static void follow(struct chaining *c, uint32_t row)
 	    !window_read(c->w, s->at, c->words, n * 8))
 		return;
 	size_t end = promise_end(c, s, n, &exact);
+	s->promise_end = exact ? (uint32_t)end * 8 : 0;
 	for (size_t i = PROMISE / 8; i < end && s->awaited_by == STACKLESS_NONE; i++) {
 		uint32_t to = meant(l, c->words[i]);
 		if (to == STACKLESS_NONE || to == row || !may_await(&l->v[to]) ||
-		    !confirmed(c, s, &l->v[to], 8 * i, exact))
+		    !confirmed(c, s, &l->v[to], 8 * i, exact, &c->sure[row]))
 			continue;
 		s->awaited_by = to;
 		l->v[to].awaits = row;
 	}
 }
 
-// A circle is no chain: at most so many steps lead out of one.
-static void break_circles(struct stackless_list *l)
+static void cut(struct stackless_list *l, uint32_t row)
 {
+	l->v[l->v[row].awaited_by].awaits = STACKLESS_NONE;
+	l->v[row].awaited_by = STACKLESS_NONE;
+}
+
+// Where only the promise has the other one; if both have, at any place.
+static void open_circle(struct chaining *c, uint32_t first)
+{
+	struct stackless_list *l = c->l;
+	bool any = false;
+	uint32_t at = first;
+	do {
+		uint32_t next = l->v[at].awaited_by;
+		if (!c->sure[at]) {
+			any = true;
+			cut(l, at);
+		}
+		at = next;
+	} while (at != first);
+	if (!any)
+		cut(l, first);
+}
+
+// A circle is no chain: at most so many steps lead out of one.
+static void break_circles(struct chaining *c)
+{
+	struct stackless_list *l = c->l;
 	uint32_t *seen = calloc(l->n + 1, sizeof(*seen));
 	for (uint32_t i = 0; seen && i < l->n; i++) {
 		uint32_t at = i;
@@ -108,8 +136,7 @@ static void break_circles(struct stackless_list *l)
 		}
 		if (at == STACKLESS_NONE || seen[at] != i + 1)
 			continue;
-		l->v[l->v[at].awaited_by].awaits = STACKLESS_NONE;
-		l->v[at].awaited_by = STACKLESS_NONE;
+		open_circle(c, at);
 	}
 	free(seen);
 }
@@ -117,16 +144,20 @@ static void break_circles(struct stackless_list *l)
 int chain_frames(struct stackless_list *l, struct window *w)
 {
 	struct chaining *c = calloc(1, sizeof(*c));
-	if (!c || !window_init(&c->other, w->memory)) {
+	bool *sure = calloc(l->n + 1, sizeof(*sure));
+	if (!c || !sure || !window_init(&c->other, w->memory)) {
 		free(c);
+		free(sure);
 		return -ENOMEM;
 	}
 	c->l = l;
+	c->sure = sure;
 	c->w = w;
 	for (uint32_t i = 0; i < l->n; i++)
 		follow(c, i);
-	break_circles(l);
+	break_circles(c);
 	window_deinit(&c->other);
+	free(sure);
 	free(c);
 	return 0;
 }

@@ -32,6 +32,7 @@ struct stackless {
 	bool nested;       // it lies in its caller's frame
 	bool unsure;       // the allocator's lists could not be read: it may be a remnant
 	uint32_t awaits, awaited_by; // rows, or STACKLESS_NONE
+	uint32_t promise_end;        // where its promise ends in the frame, at the latest; 0: not known
 };
 
 // Where a thread's stack is in use: what stands there tells which coroutines run.
