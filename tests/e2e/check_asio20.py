@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""C++20 coroutines of a real library: Boost.Asio's awaitables (tests/targets/asio20.cpp), an echo server under load. Not traced."""
+"""C++20 coroutines of a real library: Asio's awaitables (tests/targets/asio20.cpp), an echo server under load, not traced; and at rest,
+traced. And what is special of them (tests/targets/threads20.cpp): the outermost's promise holds the innermost."""
+import os
 import pathlib
 import re
 import signal
 
+import check_births
 import packages
 from check_engines import TARGETS, built
-from check_stackless import listing, stacks
-from harness import Skip, equal, need, tool, until
+from check_stackless import COMPILERS, COUNT as EACH, listing, looked, observed, said, stacks
+from harness import Skip, child_of, equal, need, tool, until
 
 COUNT, LOOKS = 40, 6
 
 
-def program(case):
-    packages.want("g++", "libboost1.74-dev")
-    if not pathlib.Path("/usr/include/boost/asio/awaitable.hpp").exists():
-        raise Skip("no Boost.Asio")
-    return built(case, "t-asio20", tool("g++"), "-std=c++20", "-g", "-O1", "-w", TARGETS / "asio20.cpp", "-pthread")
+def program(case, alone=False):
+    packages.want("g++", "libasio-dev" if alone else "libboost1.74-dev")
+    if not pathlib.Path("/usr/include", "asio/awaitable.hpp" if alone else "boost/asio/awaitable.hpp").exists():
+        raise Skip("no Asio" if alone else "no Boost.Asio")
+    return built(case, "t-asio20-alone" if alone else "t-asio20", tool("g++"), "-std=c++20", "-g", "-O1", "-w",
+                 *["-DSTANDALONE"] * alone, TARGETS / "asio20.cpp", "-pthread")
 
 
 def check_echo(case):
@@ -47,4 +51,53 @@ def check_echo(case):
         raise Skip("no look found all threads at rest long enough")
 
 
-CHECKS = [("echo", check_echo)]
+def check_rest(case, alone):
+    """What waits for far timers, and for clients that send nothing, is healthy."""
+    process = case.ctp_start(program(case, alone), COUNT)
+    process.wait_for("ready")
+    os.kill(child_of(process.pid), signal.SIGUSR1)
+    until(lambda: "at rest" in process.out(), "rest")
+
+    def all_looked_at():
+        lines = looked(case.dir / "ctp.data")
+        return lines and lines[0]["total"] >= 9 * COUNT and not lines[0]["undecided"]
+
+    until(all_looked_at, "a look at all of them")
+    os.kill(child_of(process.pid), signal.SIGTERM)
+    process.done()
+    _, report = case.report()
+    equal(said(report), [], "findings")
+
+
+def shape(case, compiler, name):
+    return observed(case, compiler, name, check_births.program(case, TARGETS / "threads20.cpp", compiler, "-O1"))
+
+
+def check_shape(case, compiler, name, each):
+    report, lines = shape(case, compiler, name)
+    equal((lines[0]["total"], lines[0]["undecided"], said(report)), (EACH * each, 0, []), "all are looked at, and healthy")
+
+
+def check_lost(case, compiler, name, innermost):
+    """Their descriptors were closed: what keeps the operations does not resume them. Or nothing keeps the operations."""
+    report, _ = shape(case, compiler, name)
+    need(report["findings"] and set(said(report)) <= {"CTP029 proven", "CTP029 likely"}, f"{said(report)}")
+    names = [[frame["symbol"].split("(")[0] for frame in f["waiter_stack"]][:3] for f in report["findings"]]
+    need(all(n == [*innermost, "entry"] for n in names), f"{names}")
+
+
+def checks():
+    yield "echo", check_echo
+    yield "rest/boost", lambda case: check_rest(case, False)
+    yield "rest/alone", lambda case: check_rest(case, True)
+    for compiler in COMPILERS:
+        short = compiler.replace("+", "x")
+        yield f"shape/three/{short}", lambda case, c=compiler: check_shape(case, c, "three", 3)
+        yield f"shape/watched/{short}", lambda case, c=compiler: check_shape(case, c, "watched", 3)
+        yield f"shape/timed/{short}", lambda case, c=compiler: check_shape(case, c, "timed", 3)
+        yield f"shape/dropped/{short}", lambda case, c=compiler: check_lost(case, c, "dropped", ["initiate", "session"])
+        yield f"shape/forgotten/{short}", lambda case, c=compiler: check_lost(case, c, "forgotten", ["expires", "sleeps"])
+    yield "shape/two/gxx", lambda case: check_shape(case, "g++", "two", 2)  # Clang does not say where a promise ends
+
+
+CHECKS = list(checks())

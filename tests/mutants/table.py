@@ -238,6 +238,14 @@ m("	if (g->coroutine)\n		return g->text;", "	if (false)\n		return g->text;", "P6
 m = of("src/trace/looks/witness.c", "e2e:verdicts/likely/control_line")
 m("return e ? e : doubt(set);", "return e;", "what was proven before is believed where the search misses coroutines")
 
+m = of("src/frames/chain.c", "e2e:asio20/shape/dropped/gxx")
+m("		if (!c->sure[at]) {", "		if (at == first) {", "a promise that holds the innermost coroutine awaits it")
+m = of("src/engine/stackless/awaiting.c", "e2e:asio20/shape/two/gxx")
+m("(e->at < w->promise.lo || e->at >= w->promise.hi)", "true", "what a promise leads to is awaited")
+m = of("src/engine/stackless/awaiting.c", "e2e:asio20/shape/timed/gxx")
+m("(e->to == w->leaf || !variable_known(w))", "true", "nobody knows a variable of one that awaits")
+m = of("src/engine/stackless/awaiting.c", "e2e:stackless/fault/owned/gxx")
+m("e->from == w->awaiter && (e->at", "e->from == GRAPH_OUTSIDE && (e->at", "whoever awaits a coroutine can resume it")
 m = of("src/analyze/case/stackless_case.c", "e2e:stackless/withdrawn/running")
 m("*doubt = l->control ? l->control : l->doubt;", "*doubt = l->doubt;", "the same of C++20 coroutines")
 

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// An echo server of Boost.Asio's awaitables, and its clients, under load: `asio20 N`. It says "ready" when all N
-// connections have echoed, and goes on. At SIGUSR1 each client ends its round and waits for a timer that is far
-// away: "at rest ROUNDS".
+// An echo server of Asio's awaitables (Boost's, or with STANDALONE those without it), and its clients, under load:
+// `asio20 N`. It says "ready" when all N connections have echoed, and goes on. At SIGUSR1 each client ends its
+// round and waits for a timer that is far away: "at rest ROUNDS".
 #include <utility> // which Boost 1.74 forgets
 
+#ifdef STANDALONE
+#include <asio.hpp>
+#else
 #include <boost/asio.hpp>
+namespace asio = boost::asio;
+#endif
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-namespace asio = boost::asio;
 using asio::awaitable;
 using asio::use_awaitable;
 using asio::ip::tcp;

@@ -2,7 +2,10 @@
 //
 // A suspect is a block of the heap that begins with a frame; frames of callees may lie in it. The search says
 // which are reached. Of a reached one the way matters: a coroutine that is awaited is reached from the one
-// that awaits it, which the program resumes only when the awaited one has ended.
+// that awaits it, which the program resumes only when the awaited one has ended. But that keeps it among its
+// variables. A promise that leads to it, or one further out that does, is how a library finds the innermost
+// coroutine to resume: then it matters what leads to that one. So it does if an object leads to it that a
+// variable of the awaiting one leads to, which somebody knows: a timer with its operation.
 #include "engine/stackless/awaiting.h"
 
 #include <errno.h>
@@ -207,15 +210,48 @@ static void join_closes(struct awaiting *a, const struct inspection *l)
 
 struct way {
 	struct graph *g;
+	const struct awaiting *a;
+	const struct inspection *l;
 	bool *allowed; // groups whose words do not count
 	bool *seen;
+	uint32_t leaf, awaiter;     // groups: whose ways they are, and who awaits it, or GRAPH_OUTSIDE
+	struct span block, promise; // of that one
 };
+
+// A word that leads to the awaiting frame, but to none of its two beginnings, which handles lead to.
+static bool leads_inside(const struct way *w, uint64_t at)
+{
+	uint64_t v = 0;
+	memory_peek(&w->l->memory, at, &v, sizeof(v), false);
+	v &= SPAN_ADDRESS_MASK;
+	return v > w->block.lo && v < w->block.hi && stackless_row(&w->a->list, v) == STACKLESS_NONE &&
+	       stackless_row(&w->a->list, v - 16) == STACKLESS_NONE;
+}
+
+// Somebody else has a variable of the awaiting one: a queue of timers, say.
+static bool variable_known(const struct way *w)
+{
+	const struct graph_edge *e;
+	for (size_t n = 0; n < EDGES_MOST && (e = graph_edge_to(w->g, w->awaiter, n)); n++)
+		if (e->from != w->leaf && (e->from == GRAPH_OUTSIDE || w->g->reached[e->from]) &&
+		    leads_inside(w, e->at))
+			return true;
+	return false;
+}
+
+// A word of the coroutine that awaits the leaf, and not of its promise.
+static bool is_awaiting(const struct way *w, const struct graph_edge *e)
+{
+	return e->from == w->awaiter && (e->at < w->promise.lo || e->at >= w->promise.hi) &&
+	       (e->to == w->leaf || !variable_known(w));
+}
 
 static bool all_allowed(struct way *w, uint32_t group, unsigned depth);
 
-static bool is_allowed(struct way *w, uint32_t group, unsigned depth)
+static bool is_allowed(struct way *w, const struct graph_edge *e, unsigned depth)
 {
-	if (w->allowed[group])
+	uint32_t group = e->from;
+	if (w->allowed[group] || is_awaiting(w, e))
 		return true;
 	if (depth > DEEPEST || w->seen[group])
 		return w->seen[group];
@@ -234,7 +270,7 @@ static bool all_allowed(struct way *w, uint32_t group, unsigned depth)
 		if (!w->g->reached[e->from])
 			continue;
 		any = true;
-		if (!is_allowed(w, e->from, depth))
+		if (!is_allowed(w, e, depth))
 			return false;
 	}
 	return any;
@@ -261,14 +297,24 @@ static const struct graph_edge *only_word(const struct graph *g, uint32_t group)
 	return one;
 }
 
-// Those that await this one, and those that await these.
-static void allow_awaiters(const struct awaiting *a, struct way *w, uint32_t row, uint32_t own)
+// The one that awaits it; if that lies in the same block, the next one.
+static void note_awaiter(const struct awaiting *a, struct way *w, uint32_t row, uint32_t own)
 {
-	for (uint32_t at = a->list.v[row].awaited_by; at != STACKLESS_NONE; at = a->list.v[at].awaited_by)
-		if (a->v[at].suspect != STACKLESS_NONE) {
-			uint32_t group = graph_group(w->g, a->v[at].suspect);
-			w->allowed[group] = group != own;
-		}
+	w->leaf = own;
+	w->awaiter = GRAPH_OUTSIDE;
+	w->promise = (struct span){0, 0};
+	for (uint32_t at = a->list.v[row].awaited_by; at != STACKLESS_NONE; at = a->list.v[at].awaited_by) {
+		const struct stackless *s = &a->list.v[at];
+		uint32_t group = a->v[at].suspect == STACKLESS_NONE ? own :
+								      graph_group(w->g, a->v[at].suspect);
+		if (group == own)
+			continue;
+		w->awaiter = group;
+		w->block = s->block;
+		if (s->promise_end)
+			w->promise = (struct span){s->at, s->at + s->promise_end};
+		return;
+	}
 }
 
 static void judge_reached(struct awaiting *a, struct inspection *l, struct way *w, uint32_t row)
@@ -281,7 +327,7 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 	if (s->a[PROOF_P6A].holds == HOLDS_FALSE)
 		return; // the kernel, or a register
 	memset(w->allowed, 0, w->g->n + 1);
-	allow_awaiters(a, w, row, group);
+	note_awaiter(a, w, row, group);
 	unsigned n = one->close ? graph_owners(w->g, one->close->was.reg_data & SPAN_ADDRESS_MASK, owners) :
 				  0;
 	for (unsigned i = 0; i < n; i++)
@@ -298,7 +344,9 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g)
 {
 	join_closes(a, l);
-	struct way w = {g, calloc(g->n + 1, sizeof(bool)), calloc(g->n + 1, sizeof(bool))};
+	struct way w = {.g = g, .a = a, .l = l};
+	w.allowed = calloc(g->n + 1, sizeof(bool));
+	w.seen = calloc(g->n + 1, sizeof(bool));
 	for (uint32_t i = 0; w.allowed && w.seen && i < a->list.n; i++) {
 		const struct stackless *s = &a->list.v[i];
 		bool waits = (s->state == STACKLESS_SUSPENDED && s->awaits == STACKLESS_NONE) ||
