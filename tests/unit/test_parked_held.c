@@ -114,11 +114,12 @@ static void who_may_be_idle(void **state)
 	jobs->reg_events = 1;
 	struct ctp_thread *thread = tables_thread(&t, 0, 1);
 	thread->switches = 8;
-	tables_index(&t);
+	jobs->event_time = 900;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	assert_true(parked_idle(&t.image));
+	jobs->event_time = 0;
 	assert_false(parked_idle(&t.image));
 	jobs->event_time = 900;
-	assert_true(parked_idle(&t.image));
-	assert_int_equal(verdict(), VERDICT_SUSPECT);
 	jobs->reg_events = 1u << 30; // it has fired
 	assert_false(parked_idle(&t.image));
 	thread->switches = 0;
