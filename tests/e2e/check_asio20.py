@@ -79,7 +79,7 @@ def check_shape(case, compiler, name, each):
 
 
 def check_lost(case, compiler, name, innermost):
-    """Their descriptors were closed: what keeps the operations does not resume them. Or nothing keeps the operations."""
+    """Their descriptors were closed: what keeps the operations does not resume them. Or nothing keeps the operations, or leads from there to them."""
     report, _ = shape(case, compiler, name)
     need(report["findings"] and set(said(report)) <= {"CTP029 proven", "CTP029 likely"}, f"{said(report)}")
     names = [[frame["symbol"].split("(")[0] for frame in f["waiter_stack"]][:3] for f in report["findings"]]
@@ -97,6 +97,7 @@ def checks():
         yield f"shape/timed/{short}", lambda case, c=compiler: check_shape(case, c, "timed", 3)
         yield f"shape/dropped/{short}", lambda case, c=compiler: check_lost(case, c, "dropped", ["initiate", "session"])
         yield f"shape/forgotten/{short}", lambda case, c=compiler: check_lost(case, c, "forgotten", ["expires", "sleeps"])
+        yield f"shape/cut/{short}", lambda case, c=compiler: check_lost(case, c, "cut", ["initiate", "session"])
     yield "shape/two/gxx", lambda case: check_shape(case, "g++", "two", 2)  # Clang does not say where a promise ends
 
 

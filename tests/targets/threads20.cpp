@@ -19,7 +19,7 @@ struct outermost;
 
 struct frame { // what each promise begins with
 	handle self;
-	outermost *thread = nullptr;
+	outermost *thread = nullptr; // of the one that runs
 	frame *caller = nullptr;
 	void unhandled_exception() { std::terminate(); }
 	void return_void() {}
@@ -35,6 +35,7 @@ struct last {
 	{
 		frame &f = h.promise();
 		f.thread->top = f.caller;
+		f.caller->thread = f.thread;
 		return f.caller->self;
 	}
 	void await_resume() noexcept {}
@@ -62,7 +63,7 @@ struct task { // starts when it is awaited
 	template <class P> handle await_suspend(std::coroutine_handle<P> h)
 	{
 		of->caller = &h.promise();
-		of->thread = of->caller->thread;
+		of->thread = std::exchange(of->caller->thread, nullptr);
 		of->thread->top = of;
 		return of->self;
 	}
@@ -102,11 +103,12 @@ struct event {
 	bool await_ready() { return false; }
 	template <class P> void await_suspend(std::coroutine_handle<P> h)
 	{
+		operation *o = new operation{std::exchange(h.promise().thread, nullptr), fd};
 		if (in) {
-			in->of = new operation{h.promise().thread, -1};
+			in->of = o;
 			return;
 		}
-		operations.push_back(new operation{h.promise().thread, fd});
+		operations.push_back(o);
 		epoll_event e = {EPOLLIN, {.ptr = operations.back()}};
 		if (fd >= 0 && epoll_ctl(ep, EPOLL_CTL_MOD, fd, &e) && epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e))
 			abort();
@@ -117,6 +119,7 @@ struct event {
 static void complete(operation *o)
 {
 	frame *top = o->of->top;
+	top->thread = o->of;
 	delete o;
 	top->self.resume();
 }
@@ -188,20 +191,25 @@ AWAY static void timed()
 		entry(sleeps());
 }
 
-static const struct {
-	const char *name;
-	void (*make)();
-	bool drops; // and then closes the descriptors under them, and forgets the timers
-} cases[] = {{"three", three},		 {"two", two},	   {"watched", watched}, {"timed", timed},
-	     {"dropped", watched, true}, {"forgotten", timed, true}};
-
-AWAY static void drop()
+AWAY static void drop() // closes descriptors under them, and forgets timers
 {
 	for (int fd : fds)
 		close(fd);
 	for (timer *&t : timers)
 		t = nullptr;
 }
+
+AWAY static void cut() // the outermost ones forget which is innermost
+{
+	for (operation *o : operations)
+		o->of->top = nullptr;
+}
+
+static const struct {
+	const char *name;
+	void (*make)(), (*fault)();
+} cases[] = {{"three", three},		{"two", two},		  {"watched", watched}, {"timed", timed},
+	     {"dropped", watched, drop}, {"forgotten", timed, drop}, {"cut", three, cut}};
 
 AWAY static void resume_each()
 {
@@ -222,8 +230,8 @@ int main(int argc, char **argv)
 	keep_a_block();
 	made.make();
 	resume_each();
-	if (made.drops)
-		drop();
+	if (made.fault)
+		made.fault();
 	overwrite_stack();
 	say_ready();
 	for (;;) {
