@@ -233,7 +233,8 @@ m("	return !mem;\n", "	return true;\n", "a list that is longer than it counts is
 m = of("src/engine/witness/control_group.c", "unit:witness")
 m("c.changes > one.changes &&", "false &&", "that one was resumed to which nothing led proves nothing")
 m("if (!g->coroutine && is_healthy(l, s)", "if (false && is_healthy(l, s)", "healthy coroutines that are not found prove nothing")
-m("	if (g->coroutine)\n		return g->text;", "	if (false)\n		return g->text;", "P6a holds where the search misses coroutines")
+m("	if (g->coroutine || (g->unfound && s->rule != RULE_PARKED))\n", "	if (false)\n", "P6a holds where the search misses coroutines")
+m("(g->unfound && s->rule != RULE_PARKED)", "false", "P6a holds where the search finds no other coroutine at all")
 
 m = of("src/trace/looks/witness.c", "e2e:verdicts/likely/control_line")
 m("return e ? e : doubt(set);", "return e;", "what was proven before is believed where the search misses coroutines")

@@ -268,6 +268,11 @@ static __attribute__((noinline)) void scene(const char *what)
 		int fd2 = pair();
 		victim(fd2, (uint64_t)fd2);
 	}
+	if (!strcmp(what, "unwaited")) { // as that, but nobody waits for its event now
+		int fd2 = pair();
+		victim(fd2, (uint64_t)fd2);
+		epoll_ctl(epfd, EPOLL_CTL_DEL, fd2, NULL);
+	}
 	if (!strcmp(what, "mixed")) { // of the other stack no allocation is known: all of the mapping may be its own
 		int fd2 = pair();
 		beside = 1;

@@ -246,6 +246,7 @@ CASE(listener, "that listens",                  1, 1, 1, 1, 1, 1, 0)
 CASE(flight,   "never left",                    1, 1, 1, 1, 1, 1, 1)
 
 CASE(unled,    "is healthy: the program keeps", 1, 1, 1, 1, 1, -1, 1)
+CASE(unwaited, "leads to the only other suspended coroutine either", 1, 1, 1, 1, 1, -1, 1)
 
 static void pair_second(void **state)
 {
@@ -475,7 +476,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans), cmocka_unit_test(plain), cmocka_unit_test(statics), cmocka_unit_test(tagged),
-		cmocka_unit_test(regs), cmocka_unit_test(futex), cmocka_unit_test(pair), cmocka_unit_test(pair_second), cmocka_unit_test(mixed), cmocka_unit_test(unled), cmocka_unit_test(resumed), cmocka_unit_test(inherited),
+		cmocka_unit_test(regs), cmocka_unit_test(futex), cmocka_unit_test(pair), cmocka_unit_test(pair_second), cmocka_unit_test(mixed), cmocka_unit_test(unled), cmocka_unit_test(unwaited), cmocka_unit_test(resumed), cmocka_unit_test(inherited),
 		cmocka_unit_test(dups), cmocka_unit_test(event), cmocka_unit_test(eventdup), cmocka_unit_test(listener),
 		cmocka_unit_test(flight), cmocka_unit_test(ticking), cmocka_unit_test(withdrawn),
 		cmocka_unit_test(at_the_end), cmocka_unit_test(stopped), cmocka_unit_test(restarted),

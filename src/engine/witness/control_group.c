@@ -281,6 +281,22 @@ static bool is_found(const struct inspection *l)
 	return false;
 }
 
+// Nothing leads to any of the others, of whom none is known to be well: they may be lost, too, or all are
+// kept in a form that is not searched for.
+static void note_unfound(struct control_group *g, const struct inspection *l)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->n && !g->found; i++)
+		n += !l->who[i]->gone && l->who[i]->a[PROOF_P6A].holds == HOLDS_TRUE &&
+		     suspect_objects(l->who[i]);
+	g->unfound = n;
+	if (n && !g->coroutine)
+		snprintf(
+			g->text, sizeof(g->text),
+			"the search finds nothing that leads to %s either: all may be kept in a form that is not searched for",
+			n == 1 ? "the only other suspended coroutine" : "any other suspended coroutine");
+}
+
 static bool search(struct control_group *g, struct inspection *l, bool own)
 {
 	bool told = false;
@@ -295,6 +311,8 @@ static bool search(struct control_group *g, struct inspection *l, bool own)
 		judge(g, l);
 		told = is_told(g, l);
 		g->found |= told && is_found(l);
+		if (told)
+			note_unfound(g, l);
 	}
 	inspect_deinit(l);
 	return told;
@@ -350,7 +368,7 @@ void control_group_write(struct control_group *g, FILE *out, uint64_t ns)
 // proof anyway, so it is only taken back where the form is known to be another.
 static const char *doubt(const struct control_group *g, const struct suspect *s)
 {
-	if (g->coroutine)
+	if (g->coroutine || (g->unfound && s->rule != RULE_PARKED))
 		return g->text;
 	if (g->owed && !g->found && s->rule != RULE_PARKED)
 		return "whether the search finds coroutines that can be resumed could not be told: they ran, or there was no time";

@@ -16,18 +16,19 @@ struct control_group {
 		uint32_t station;
 	} * v;
 	size_t n, room;
-	uint64_t check_ns;       // not checked before
-	uint64_t looked;         // moves of the tables at the last look that could tell; 0: none could
-	unsigned tries;          // of looks that are owed, and could not tell
-	bool owed;               // a finding rests on a search, and the look at the others could not tell
-	bool found;              // something led to some of the others, at a look that could tell
-	unsigned looks;          // of its own, while the program was well
+	uint64_t check_ns; // not checked before
+	uint64_t looked;   // moves of the tables at the last look that could tell; 0: none could
+	unsigned tries;    // of looks that are owed, and could not tell
+	bool owed;         // a finding rests on a search, and the look at the others could not tell
+	bool found;        // something led to some of the others, at a look that could tell
+	size_t unfound;    // others, at the last look that could tell, if nothing led to any at any look
+	unsigned looks;    // of its own, while the program was well
 	uint64_t moves, rest_ns; // moves when last asked, and since when they are the same
 	uint64_t next_ns;        // no look of its own before
 	uint64_t wait_ns;        // until the next try, if the program does not rest
 	uint64_t coroutine;      // the first one that is kept in such a form; 0: none is known
 	bool said;
-	char text[INSPECT_TEXT]; // the same in words
+	char text[INSPECT_TEXT]; // the same in words, or what is unfound
 };
 
 void control_group_deinit(struct control_group *g);
