@@ -25,6 +25,8 @@ enum {
 	SAMPLE = 256,
 	NOTED_MOST = 4096,
 	LOOKS = 3,
+	MANY = 16384, // stations: others will be there when a finding rests on a search, and each look takes
+		      // long
 	TRIES = 4,
 	CHECK_MS = 20,
 	REST_MS = 30,
@@ -43,7 +45,8 @@ void control_group_deinit(struct control_group *g)
 
 bool control_group_due(struct control_group *g, const struct ctp_region *r, uint64_t now_ns)
 {
-	if ((g->looks >= LOOKS && !g->owed) || g->coroutine || now_ns < g->next_ns)
+	bool enough = g->looks >= LOOKS || ctp_load32(&r->header->allocated_count) > MANY;
+	if ((enough && !g->owed) || g->coroutine || now_ns < g->next_ns)
 		return false;
 	uint64_t moves = ctp_region_moves(r);
 	if (moves != g->moves) {
