@@ -25,8 +25,7 @@ enum {
 	SAMPLE = 256,
 	NOTED_MOST = 4096,
 	LOOKS = 3,
-	MANY = 16384, // stations: others will be there when a finding rests on a search, and each look takes
-		      // long
+	MANY = 16384, // stations: others are left to be asked when a finding rests on a search
 	TRIES = 4,
 	CHECK_MS = 20,
 	REST_MS = 30,
