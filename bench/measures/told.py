@@ -26,7 +26,7 @@ def cost(stand, way, n):
 
 
 def of_way(stand, way, n):
-    what, untraced = (f"an event of {way}, {coroutines(n)}, {how}" for how in ("recorded", "without ctp"))
+    what, untraced = (f"{way}, {coroutines(n)}, {how}" for how in ("recorded", "without ctp"))
     runs = stand.side_by_side(cost(stand, way, n))
     why = next((found for found in runs.values() if isinstance(found, Missing)), None)
     if why:
@@ -37,7 +37,7 @@ def of_way(stand, way, n):
     clock = median([clock for _, clock in runs["exact"]])
     others = f"+{median(added['exact']):.1f} ns in all, of which {clock:.1f} are the clock; " \
         f"with --clock=adaptive {told(added['adaptive'], 'ns', plus=True)} in all"
-    return [Row(what, f"{told(above, 'ns', plus=True)} above the clock", told(bare, "ns"), others, CLOCK, above, 10),
+    return [Row(what, f"{told(above, 'ns', plus=True)}", told(bare, "ns"), others, CLOCK, above, 10),
             Row(untraced, told(added["without"], "ns", plus=True), told(bare, "ns"), "", WITHOUT, added["without"], 1)]
 
 

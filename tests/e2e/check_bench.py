@@ -19,7 +19,7 @@ ROWS = {
     "lost_by_rate": [],
     "event_cost": ["an event with two integers, where nobody listens", "an event with two integers, recorded"],
     "events_lost": ["events lost at 100,000 events/s", "events lost at 1 M events/s"],
-    "told_cost": ["an event of ctp/coroutine.h, "],
+    "told_cost": ["ctp/coroutine.h, "],
     "told_bytes": ["bytes an event of ctp/coroutine.h"],
     "trace_size": ["bytes a switch, of", "bytes a switch as JSON lines"],
     "reading": ["ctp-analyze --lost-wakeup", "ctp-analyze --all", "ctp-run -o x.jsonl", "ctp-analyze x.jsonl"],
