@@ -9,7 +9,7 @@
 
 #include "numbered.h"
 
-enum { CLOSED = 4, OPEN = 2 };
+enum { CLOSED = 4, OPEN = 2, TURNS = 5 };
 
 static uint64_t kept(const struct co *c)
 {
@@ -26,7 +26,7 @@ static NOINLINE void look(void)
 	const struct timespec tick = {.tv_nsec = 20000000};
 	struct pollfd p = {.fd = ep, .events = POLLIN};
 	nanosleep(&tick, NULL);
-	if (poll(&p, 1, 0) > 0)
+	if (poll(&p, 1, 1) > 0)
 		turn();
 }
 
@@ -42,6 +42,8 @@ int main(void)
 	for (int i = 0; i < CLOSED; i++)
 		close(fds[i]); // fault
 	wipe_dead_frames();
+	for (int i = 0; i < TURNS; i++)
+		look();
 	say("ready");
 	while (!ordered)
 		look();
