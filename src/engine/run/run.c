@@ -11,7 +11,6 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,7 +20,6 @@
 #include "base/living.h"
 #include "ctp/seq.h"
 #include "engine/target/pidfd.h"
-#include "engine/target/proc.h"
 #include "engine/control/control.h"
 #include "engine/session/finish.h"
 #include "engine/run/group.h"
@@ -175,30 +173,6 @@ static void detach(struct loop *l, bool all)
 		reap_detach(l->s);
 }
 
-// Would this signal end the program at once? Then it has not got it, as it lives. While a thread waits for
-// signals in sigwait(3), they are not blocked (the kernel: do_sigtimedwait()).
-static bool ends_by(pid_t pid, int sig)
-{
-	struct proc_tasks t = {0};
-	char *text = NULL;
-	bool ends = (sig == SIGHUP || sig == SIGINT || sig == SIGQUIT || sig == SIGTERM) &&
-		    !proc_slurp(pid, "status", &text, NULL) &&
-		    !(proc_field(text, "\nSigIgn:", 16) >> (sig - 1) & 1) && !proc_tasks_read(pid, true, &t);
-	for (size_t i = 0; ends && i < t.n; i++)
-		ends = !(t.v[i].heard >> (sig - 1) & 1) && t.v[i].nr != SYS_rt_sigtimedwait &&
-		       t.v[i].nr != PROC_NO_SYSCALL;
-	proc_tasks_deinit(&t);
-	free(text);
-	return ends;
-}
-
-// Does the program have a signal that has come here from another process? Whoever ends all of ctp-run's
-// processes by their name or command line tells both of them, and not the program.
-static bool has_got(struct loop *l, int sig)
-{
-	return group_got(&l->group, sig, clock_mono_ns()) && !ends_by(first_pid(l), sig);
-}
-
 static void terminate(struct loop *l, bool all)
 {
 	struct session *s = l->s;
@@ -208,7 +182,7 @@ static void terminate(struct loop *l, bool all)
 	for (size_t i = 0; i < s->n_processes && (i == 0 || all || session_first(s)->ended); i++)
 		if (!s->processes[i]->ended && s->processes[i]->descent == DESCENT_PROVEN)
 			session_sigterm_sent(s, s->processes[i], clock_mono_ns());
-	if (all || !has_got(l, SIGTERM))
+	if (all || !group_got(&l->group, SIGTERM, clock_mono_ns()))
 		forward(l, SIGTERM, all);
 	if (!all)
 		detach(l, false);
@@ -241,7 +215,7 @@ static void pass_signals(struct loop *l)
 		struct signals_news n = signals_take(sig, first_pid(l));
 		if (n.sent && sig == SIGUSR2 && l->s->options->flight_bytes)
 			snapshots_take(l->s, "request");
-		else if (n.sent && !has_got(l, sig))
+		else if (n.sent && !group_got(&l->group, sig, clock_mono_ns()))
 			forward(l, sig, false);
 		if (n.sent && (sig == SIGHUP || sig == SIGINT || sig == SIGQUIT))
 			detach(l, false);
@@ -252,7 +226,7 @@ static void pass_signals(struct loop *l)
 	struct signals_news term = signals_take(SIGTERM, first_pid(l));
 	if (term.sent && !l->end.timed_out)
 		terminate(l, false);
-	else if (term.sent && !has_got(l, SIGTERM))
+	else if (term.sent && !group_got(&l->group, SIGTERM, clock_mono_ns()))
 		forward(l, SIGTERM, false); // it has been told already, after the look
 	group_turn(&l->group, clock_mono_ns());
 }
