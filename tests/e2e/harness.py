@@ -67,7 +67,8 @@ def no_time(text):
 
 
 FEW, STEADY = 3, 5
-GRAVE = re.compile(r"\bproven\b|status -\d|\bSIG(SEGV|BUS|ILL|FPE|ABRT|TRAP)\b|core dumped|Sanitizer", re.I)
+CRASH = re.compile(r"status -\d|\bSIG(SEGV|BUS|ILL|FPE|ABRT|TRAP)\b|core dumped|Sanitizer", re.I)
+GRAVE = re.compile(CRASH.pattern + r"|\bproven\b", re.I)
 
 
 def settle(failed, again, tell):

@@ -6,7 +6,7 @@ Each exhibit (exhibit.py) whose name contains a WORD is run once under ctp-run
 and judged. Prints `ok NAME`, `FAIL NAME: why` or `skip NAME: reason`, each once,
 and last `N passed, N failed, N skipped`. One that fails because there was no
 time to look is run again after all others, alone, and that is said; so are a few that
-fail otherwise, as harness.settle says, unless something was falsely proven. The long form
+fail otherwise, as harness.settle says, unless something was falsely proven, or crashed. The long form
 runs each many times under every condition (conditions.py); of all of them it writes
 docs/museum.md.
 """
@@ -22,7 +22,7 @@ import traceback
 import conditions
 import exhibit as exhibits
 import exhibit_list
-from harness import REPEATS, ROOT, TRIES, Case, Failed, Skip, end_shared, led_to, no_time, settle
+from harness import CRASH, REPEATS, ROOT, TRIES, Case, Failed, Skip, end_shared, led_to, no_time, settle
 
 _open, _lock, _over = set(), threading.Lock(), threading.Event()
 
@@ -102,7 +102,7 @@ def short(chosen, build, jobs):
         print(f"{outcome} {name}" + (f": {text}" if text else ""), flush=True)
 
     def ended(exhibit, outcome, text, seen):
-        if outcome == "FAIL" and not (seen and exhibits.false_proven(exhibit, seen)):
+        if outcome == "FAIL" and not CRASH.search(text) and not (seen and exhibits.false_proven(exhibit, seen)):
             failed[exhibit.name] = text
             print(f"failed once, {exhibit.name}: {text}", flush=True)
         else:

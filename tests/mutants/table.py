@@ -381,7 +381,7 @@ m("all = all && (!s || unreached(m, s));", "", "what leads to a waiter is no way
 m("l->nparked && !parked_idle(m)", "l->nparked", "idle workers are stuck")
 m("all || quiet || l->sleeps", "true", "what remembers one who has ended is a lock")
 
-m = of("src/analyze/pass/parked_idle.c", "unit:parked_held")
+m = of("src/analyze/case/parked_idle.c", "unit:parked_held")
 m("&& !t->switches)", ")", "a thread that runs coroutines gives work to itself")
 m("&& f->event_time)", ")", "a row that brought nothing gave work")
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "analyze/pass/parked_held.h"
-#include "analyze/pass/parked_idle.h"
+#include "analyze/case/parked_idle.h"
 #include "tables.h"
 
 static struct tables t;
@@ -30,7 +30,8 @@ static int begin(void **state)
 		two[i] = tables_suspended(&t, 4 + i, 5, 1000);
 		two[i]->changes = 6;
 		l->waits[i] = (struct set_circle_wait){4 + i, 6, 0x8000, strdup("journal")};
-		seen[i] = (struct witness){.rule = RULE_PARKED, .coroutine = 4 + i, .fd = -1, .older = IDMAP_NONE};
+		seen[i] = (struct witness){
+			.rule = RULE_PARKED, .coroutine = 4 + i, .fd = -1, .older = IDMAP_NONE};
 		idmap_set(&t.image.witness.last, 4 + i, (uint32_t)i);
 	}
 	*l->held = (struct set_held){9, 0, 2};
@@ -64,8 +65,9 @@ static void what_others_know_is_a_fact(void **state)
 	(void)state;
 	assert_int_equal(verdict(), VERDICT_NONE);
 	assert_int_equal(out.nfacts, 1);
-	assert_string_equal(out.facts[0].message,
-			    "2 coroutines are queued at journal, which holds the handle of coroutine 9, which has ended");
+	assert_string_equal(
+		out.facts[0].message,
+		"2 coroutines are queued at journal, which holds the handle of coroutine 9, which has ended");
 }
 
 static void nothing_leads_to_them(void **state)
@@ -102,7 +104,8 @@ static void while_main_waits_too(void **state)
 	assert_int_equal(verdict(), VERDICT_LIKELY);
 }
 
-// Both are where work may have come from; a thread that runs coroutines, and a row that brought nothing, are not.
+// Both are where work may have come from; a thread that runs coroutines, and a row that brought nothing, are
+// not.
 static void who_may_be_idle(void **state)
 {
 	(void)state;

@@ -14,7 +14,7 @@
 #include "analyze/case/stuck.h"
 #include "base/grow.h"
 #include "analyze/pass/parked_held.h"
-#include "analyze/pass/parked_idle.h"
+#include "analyze/case/parked_idle.h"
 #include "analyze/pass/parked_unspoken.h"
 #include "base/text.h"
 #include "ctp/late.h"

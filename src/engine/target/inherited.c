@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+//
+// What an exec would close is what has FD_CLOEXEC; close_range(2) cannot tell it from the rest.
 #include "engine/target/inherited.h"
 
 #include <ctype.h>

@@ -291,7 +291,7 @@ static void note_unfound(struct control_group *g, const struct inspection *l)
 	for (size_t i = 0; i < l->n && !g->found; i++)
 		n += !l->who[i]->gone && l->who[i]->a[PROOF_P6A].holds == HOLDS_TRUE &&
 		     suspect_objects(l->who[i]);
-	g->unfound = n;
+	g->unfound = n > 0;
 	if (n && !g->coroutine)
 		snprintf(
 			g->text, sizeof(g->text),

@@ -2,7 +2,8 @@
 //
 // control_group.h - does the search find the coroutines that the program can resume? One to which nothing
 // led, and which was resumed all the same, or whose wait is healthy, is kept in a form that is not searched
-// for: then "no pointer found" proves nothing about any other coroutine of the process.
+// for: then "no pointer found" proves nothing about any other coroutine of the process. Nor does it where
+// nothing leads to any of the others.
 #pragma once
 
 #include <stdio.h>
@@ -21,8 +22,9 @@ struct control_group {
 	unsigned tries;    // of looks that are owed, and could not tell
 	bool owed;         // a finding rests on a search, and the look at the others could not tell
 	bool found;        // something led to some of the others, at a look that could tell
-	size_t unfound;    // others, at the last look that could tell, if nothing led to any at any look
-	unsigned looks;    // of its own, while the program was well
+	bool unfound;   // there were others at the last look that could tell, and nothing led to any, then or
+			// before
+	unsigned looks; // of its own, while the program was well
 	uint64_t moves, rest_ns; // moves when last asked, and since when they are the same
 	uint64_t next_ns;        // no look of its own before
 	uint64_t wait_ns;        // until the next try, if the program does not rest

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+//
+// A set has one number, or several after dup(2): what two numbers have in common is the description.
 #include "engine/witness/poller.h"
 
 #include "engine/witness/stuck_wait.h"

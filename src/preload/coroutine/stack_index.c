@@ -239,9 +239,9 @@ static void forget_span(uint32_t span, uint64_t lo, uint64_t hi, uint32_t owner)
 // Is [lo, hi) where the one before had just that stack?
 static bool comes_again(uint64_t lo, uint64_t hi)
 {
-	const struct leaf *l = leaf_of(lo + (1 << PAGE_BITS), false);
-	const struct ctp_state *o =
-		l ? station_at(span_owner(get(&l->covers[page_at(lo + (1 << PAGE_BITS))].first))) : NULL;
+	uint64_t within = lo + (1 << PAGE_BITS); // its first page may be shared
+	const struct leaf *l = leaf_of(within, false);
+	const struct ctp_state *o = l ? station_at(span_owner(get(&l->covers[page_at(within)].first))) : NULL;
 	return o && o->lo == lo && o->hi == hi;
 }
 
