@@ -184,124 +184,196 @@ static void set_cfa_reg(struct row *r, uint64_t reg)
 	r->cfa = reg == DWARF_SP ? CFA_SP : reg == DWARF_FP ? CFA_FP : CFA_NONE;
 }
 
+enum { // DWARF 5, 7.24; the first three carry an operand in their lower six bits
+	DW_CFA_ADVANCE_LOC = 0x40,
+	DW_CFA_OFFSET = 0x80,
+	DW_CFA_RESTORE = 0xc0,
+	DW_CFA_NOP = 0x00,
+	DW_CFA_ADVANCE_LOC1 = 0x02,
+	DW_CFA_ADVANCE_LOC2,
+	DW_CFA_ADVANCE_LOC4,
+	DW_CFA_OFFSET_EXTENDED,
+	DW_CFA_RESTORE_EXTENDED,
+	DW_CFA_UNDEFINED,
+	DW_CFA_SAME_VALUE,
+	DW_CFA_REGISTER,
+	DW_CFA_REMEMBER_STATE,
+	DW_CFA_RESTORE_STATE,
+	DW_CFA_DEF_CFA,
+	DW_CFA_DEF_CFA_REGISTER,
+	DW_CFA_DEF_CFA_OFFSET,
+	DW_CFA_DEF_CFA_EXPRESSION,
+	DW_CFA_EXPRESSION,
+	DW_CFA_OFFSET_EXTENDED_SF,
+	DW_CFA_DEF_CFA_SF,
+	DW_CFA_DEF_CFA_OFFSET_SF,
+	DW_CFA_VAL_OFFSET,
+	DW_CFA_VAL_OFFSET_SF,
+	DW_CFA_VAL_EXPRESSION,
+	DW_CFA_AARCH64_NEGATE_RA_STATE_WITH_PC =
+		0x2c, // signed from here on, or no longer; it is stripped anyway
+	DW_CFA_AARCH64_NEGATE_RA_STATE,
+	DW_CFA_GNU_ARGS_SIZE,
+};
+
+enum { KEPT_MAX = 8 };
+
+// A CFA program that runs: `r` is the row so far, `loc` counts from the FDE's start.
+struct machine {
+	const uint8_t *p;
+	const struct cie *c;
+	const struct row *initial; // what "restore" goes back to
+	struct row *r, *kept;      // `kept`: what "remember" puts aside
+	unsigned depth;
+	uint64_t loc;
+};
+
+static void restore(struct machine *m, uint64_t reg)
+{
+	set_rule(m->r, reg, reg == DWARF_FP ? m->initial->fp : m->initial->ra);
+}
+
+static void offset(struct machine *m, uint64_t reg, int64_t factored)
+{
+	set_rule(m->r, reg, (struct rule){RULE_OFFSET, factored * m->c->data_align});
+}
+
+// The rule of one register. false: it is not such an instruction.
+static bool step_register(struct machine *m, uint8_t op)
+{
+	uint64_t reg, n;
+	if (op < DW_CFA_OFFSET_EXTENDED ||
+	    (op > DW_CFA_REGISTER && op != DW_CFA_EXPRESSION && op != DW_CFA_OFFSET_EXTENDED_SF &&
+	     (op < DW_CFA_VAL_OFFSET || op > DW_CFA_VAL_EXPRESSION)))
+		return false;
+	reg = uleb(&m->p);
+	switch (op) {
+	case DW_CFA_OFFSET_EXTENDED:
+		offset(m, reg, (int64_t)uleb(&m->p));
+		break;
+	case DW_CFA_OFFSET_EXTENDED_SF:
+		offset(m, reg, sleb(&m->p));
+		break;
+	case DW_CFA_RESTORE_EXTENDED:
+		restore(m, reg);
+		break;
+	case DW_CFA_UNDEFINED:
+		set_rule(m->r, reg, (struct rule){RULE_UNDEFINED, 0});
+		break;
+	case DW_CFA_SAME_VALUE:
+		set_rule(m->r, reg, (struct rule){RULE_SAME, 0});
+		break;
+	case DW_CFA_EXPRESSION:
+		n = uleb(&m->p);
+		set_rule(m->r, reg, reg_expression(m->p, n));
+		m->p += n;
+		break;
+	case DW_CFA_VAL_EXPRESSION:
+		n = uleb(&m->p);
+		m->p += n;
+		set_rule(m->r, reg, (struct rule){RULE_OTHER, 0});
+		break;
+	default: // DW_CFA_REGISTER, DW_CFA_VAL_OFFSET and its signed form: one operand more, signed or not
+		uleb(&m->p);
+		set_rule(m->r, reg, (struct rule){RULE_OTHER, 0});
+	}
+	return true;
+}
+
+// The rule of the CFA. false: it is not such an instruction.
+static bool step_cfa(struct machine *m, uint8_t op)
+{
+	uint64_t n;
+	switch (op) {
+	case DW_CFA_DEF_CFA:
+		set_cfa_reg(m->r, uleb(&m->p));
+		m->r->cfa_off = (int64_t)uleb(&m->p);
+		return true;
+	case DW_CFA_DEF_CFA_REGISTER:
+		set_cfa_reg(m->r, uleb(&m->p));
+		return true;
+	case DW_CFA_DEF_CFA_OFFSET:
+		m->r->cfa_off = (int64_t)uleb(&m->p);
+		return true;
+	case DW_CFA_DEF_CFA_EXPRESSION:
+		n = uleb(&m->p);
+		cfa_expression(m->r, m->p, n);
+		m->p += n;
+		return true;
+	case DW_CFA_DEF_CFA_SF:
+		set_cfa_reg(m->r, uleb(&m->p));
+		m->r->cfa_off = sleb(&m->p) * m->c->data_align;
+		return true;
+	case DW_CFA_DEF_CFA_OFFSET_SF:
+		m->r->cfa_off = sleb(&m->p) * m->c->data_align;
+		return true;
+	default:
+		return false;
+	}
+}
+
+// The place in the code, the states put aside, and what means nothing here. false: not understood.
+static bool step_place(struct machine *m, uint8_t op)
+{
+	switch (op) {
+	case DW_CFA_NOP:
+	case DW_CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
+	case DW_CFA_AARCH64_NEGATE_RA_STATE:
+		return true;
+	case DW_CFA_ADVANCE_LOC1:
+		m->loc += *m->p++ * m->c->code_align;
+		return true;
+	case DW_CFA_ADVANCE_LOC2:
+		m->loc += LOAD(uint16_t, m->p) * m->c->code_align;
+		return true;
+	case DW_CFA_ADVANCE_LOC4:
+		m->loc += LOAD(uint32_t, m->p) * m->c->code_align;
+		return true;
+	case DW_CFA_REMEMBER_STATE:
+		if (m->depth == KEPT_MAX)
+			return false;
+		m->kept[m->depth++] = *m->r;
+		return true;
+	case DW_CFA_RESTORE_STATE:
+		if (!m->depth)
+			return false;
+		*m->r = m->kept[--m->depth];
+		return true;
+	case DW_CFA_GNU_ARGS_SIZE:
+		uleb(&m->p);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool step(struct machine *m)
+{
+	uint8_t op = *m->p++, low = op & 0x3f;
+	switch (op & 0xc0) {
+	case DW_CFA_ADVANCE_LOC:
+		m->loc += low * m->c->code_align;
+		return true;
+	case DW_CFA_OFFSET:
+		offset(m, low, (int64_t)uleb(&m->p));
+		return true;
+	case DW_CFA_RESTORE:
+		restore(m, low);
+		return true;
+	default:
+		return step_register(m, op) || step_cfa(m, op) || step_place(m, op);
+	}
+}
+
 // Runs a CFA program up to `pc` (relative to the FDE's start).
 static bool run(const uint8_t *p, const uint8_t *end, const struct cie *c, const struct row *initial,
 		uint64_t pc, struct row *r)
 {
-	struct row stack[8];
-	unsigned depth = 0;
-	uint64_t loc = 0, reg, n;
-	while (p < end) {
-		uint8_t op = *p++;
-		if (op >= 0x40 && op < 0x80) { // advance_loc
-			loc += (op & 0x3f) * c->code_align;
-		} else if (op >= 0x80 && op < 0xc0) { // offset
-			set_rule(r, op & 0x3f, (struct rule){RULE_OFFSET, (int64_t)uleb(&p) * c->data_align});
-		} else if (op >= 0xc0) { // restore
-			set_rule(r, op & 0x3f, (op & 0x3f) == DWARF_FP ? initial->fp : initial->ra);
-		} else
-			switch (op) {
-			case 0x00:
-				break; // nop
-			case 0x02:
-				loc += *p++ * c->code_align;
-				break;
-			case 0x03:
-				loc += LOAD(uint16_t, p) * c->code_align;
-				break;
-			case 0x04:
-				loc += LOAD(uint32_t, p) * c->code_align;
-				break;
-			case 0x05:
-				reg = uleb(&p);
-				set_rule(r, reg,
-					 (struct rule){RULE_OFFSET, (int64_t)uleb(&p) * c->data_align});
-				break;
-			case 0x06:
-				reg = uleb(&p);
-				set_rule(r, reg, reg == DWARF_FP ? initial->fp : initial->ra);
-				break;
-			case 0x07:
-				set_rule(r, uleb(&p), (struct rule){RULE_UNDEFINED, 0});
-				break;
-			case 0x08:
-				set_rule(r, uleb(&p), (struct rule){RULE_SAME, 0});
-				break;
-			case 0x09:
-				reg = uleb(&p);
-				uleb(&p);
-				set_rule(r, reg, (struct rule){RULE_OTHER, 0});
-				break;
-			case 0x0a:
-				if (depth == 8)
-					return false;
-				stack[depth++] = *r;
-				break;
-			case 0x0b:
-				if (!depth)
-					return false;
-				*r = stack[--depth];
-				break;
-			case 0x0c:
-				set_cfa_reg(r, uleb(&p));
-				r->cfa_off = (int64_t)uleb(&p);
-				break;
-			case 0x0d:
-				set_cfa_reg(r, uleb(&p));
-				break;
-			case 0x0e:
-				r->cfa_off = (int64_t)uleb(&p);
-				break;
-			case 0x0f:
-				n = uleb(&p);
-				cfa_expression(r, p, n);
-				p += n;
-				break;
-			case 0x10:
-				reg = uleb(&p);
-				n = uleb(&p);
-				set_rule(r, reg, reg_expression(p, n));
-				p += n;
-				break;
-			case 0x11:
-				reg = uleb(&p);
-				set_rule(r, reg, (struct rule){RULE_OFFSET, sleb(&p) * c->data_align});
-				break;
-			case 0x12:
-				set_cfa_reg(r, uleb(&p));
-				r->cfa_off = sleb(&p) * c->data_align;
-				break;
-			case 0x13:
-				r->cfa_off = sleb(&p) * c->data_align;
-				break;
-			case 0x14:
-				reg = uleb(&p);
-				uleb(&p);
-				set_rule(r, reg, (struct rule){RULE_OTHER, 0});
-				break;
-			case 0x15:
-				reg = uleb(&p);
-				sleb(&p);
-				set_rule(r, reg, (struct rule){RULE_OTHER, 0});
-				break;
-			case 0x16:
-				reg = uleb(&p);
-				n = uleb(&p);
-				p += n;
-				set_rule(r, reg, (struct rule){RULE_OTHER, 0});
-				break;
-			case 0x2c:
-			case 0x2d:
-				break; // aarch64: signed from here on, or no longer; it is stripped anyway
-			case 0x2e:
-				uleb(&p);
-				break; // GNU_args_size
-			default:
-				return false;
-			}
-		if (loc > pc)
-			return true; // `r` was complete before this advance: see fde_row
-	}
+	struct row kept[KEPT_MAX];
+	struct machine m = {.p = p, .c = c, .initial = initial, .r = r, .kept = kept};
+	while (m.p < end && m.loc <= pc) // an advance past pc: `r` was complete before it
+		if (!step(&m))
+			return false;
 	return true;
 }
 
