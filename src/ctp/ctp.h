@@ -289,8 +289,8 @@ struct ctp_fd {
 	uint64_t leads;   // coroutine that the registration leads to, by where its data points or as
 			  // learned: station index << 40 | id; 0 = not known. A hint: near, not proven
 	// line 1
-	uint32_t reg_events;
-	uint32_t reg_epgen; // generation of reg_epfd
+	uint32_t reg_events; // as given to epoll_ctl; see CTP_REG_EVENTS
+	uint32_t reg_epgen;  // generation of reg_epfd
 	uint64_t reg_data;
 	uint64_t reg_by; // entity that called epoll_ctl
 	uint64_t reg_time;
@@ -320,6 +320,9 @@ struct ctp_fd {
 	uint64_t herd;          // the guest's own: woken in vain, served, since when (fd_spurious.c)
 };
 #define CTP_FDS_MAX 1048576u
+// The events of a registration, without the bits that say how it reports them (Linux calls the others
+// EP_PRIVATE_BITS). A one-shot that fired has none of them left: the kernel brings its data to nobody.
+#define CTP_REG_EVENTS 0x0fffffffu
 
 // --------------------------------------------------- extension: candidates
 

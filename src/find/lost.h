@@ -14,14 +14,11 @@ struct lost {
 	char why[200];              // room for that
 };
 
-// What a registration is for; the kernel adds EPOLLERR and EPOLLHUP while it is armed.
-#define LOST_EVENTS 0x0fffffffu
-
 // Does the kernel still give its data to the program? Not that of a one-shot that fired: whoever arms it
 // again sets the data anew.
 static inline bool lost_row_leads(uint32_t events)
 {
-	return events & LOST_EVENTS;
+	return events & CTP_REG_EVENTS;
 }
 
 // `held`: words that the kernel gives back to the program (the data of epoll registrations). 0 or -ENOMEM.

@@ -135,9 +135,9 @@ def check_child(case):
 
 
 def check_finding(case, name, rules, maker, call):
-    report, _ = observed(case, "g++", name)
+    report, looks = observed(case, "g++", name)
     found = report["findings"]
-    need(found and {f["rule"] for f in found} <= rules, f"{[f['rule'] for f in found]}")
+    need(found and {f["rule"] for f in found} <= rules, f"{[f['rule'] for f in found]}; the looks said {looks}")
     for f in found:
         first = f["creator_stack"][0]
         equal(first["symbol"].split("(")[0], maker, "created by")

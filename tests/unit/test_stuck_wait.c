@@ -86,12 +86,12 @@ static void a_row_is_the_open_files(void **state)
 		skip(); // no kcmp here
 	}
 	assert_true(stuck_wait_registered(&rows.v[0], getpid(), fd[0]));
-	assert_true(rows.v[0].events & STUCK_WAIT_EVENTS);
+	assert_true(rows.v[0].events & CTP_REG_EVENTS);
 	registrations_deinit(&rows);
 	assert_int_equal(write(fd[1], "x", 1), 1);
 	assert_int_equal(epoll_wait(epfd, &ev, 1, -1), 1);
 	assert_int_equal(registrations_read(getpid(), 0, UINT64_MAX, &rows), 0);
-	assert_false(rows.v[0].events & STUCK_WAIT_EVENTS); // it has fired
+	assert_false(rows.v[0].events & CTP_REG_EVENTS); // it has fired
 	other = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(dup2(other, fd[0]), fd[0]);
 	assert_false(stuck_wait_registered(&rows.v[0], getpid(), fd[0])); // the number is another's now

@@ -5,7 +5,6 @@
 // coroutines, or a descriptor whose events woke the loop before. If there is none, no more will come.
 #include "analyze/case/parked_idle.h"
 
-#define ARMED 0x0fffffffu // a registration's events, without the bits that say how
 
 static bool other_thread(const struct image *m)
 {
@@ -21,7 +20,8 @@ static bool brought_events(const struct image *m)
 {
 	for (size_t i = 0; i < m->fds.n; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
-		if (f->life == CTP_FD_OPEN && f->reg_epfd >= 0 && (f->reg_events & ARMED) && f->event_time)
+		if (f->life == CTP_FD_OPEN && f->reg_epfd >= 0 && (f->reg_events & CTP_REG_EVENTS) &&
+		    f->event_time)
 			return true;
 	}
 	return false;

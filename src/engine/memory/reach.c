@@ -156,7 +156,7 @@ static bool kernel_held(struct reach *r)
 	const struct inspection *l = r->l;
 	for (size_t i = 0; i < l->registrations.n; i++)
 		if (l->registrations.v[i].events &
-		    0x0fffffff) // a one-shot that fired brings its data to nobody
+		    CTP_REG_EVENTS) // a one-shot that fired brings its data to nobody
 			root_word(r, l->registrations.v[i].data, "the registration of fd %d in epoll fd %d",
 				  l->registrations.v[i].tfd, l->registrations.v[i].epfd);
 	for (size_t i = 0; i < l->tasks.n; i++) {

@@ -25,7 +25,7 @@ bool set_parked_registered(const struct inspection *l, const struct ctp_state *s
 {
 	for (size_t i = 0; l && i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];
-		if (!(reg->events & 0x0fffffff) || reg->tfd < 0 || (uint32_t)reg->tfd >= l->r->fds_max)
+		if (!(reg->events & CTP_REG_EVENTS) || reg->tfd < 0 || (uint32_t)reg->tfd >= l->r->fds_max)
 			continue;
 		const struct ctp_fd *f = &l->r->fds[reg->tfd];
 		if (f->adder == s->id || f->learned == s->id || (f->leads & CTP_ID_MASK) == s->id)

@@ -116,7 +116,7 @@ static bool referenced(const struct inspection *l, const struct ctp_state *s)
 	const struct ctp_wait *w = &s->waits[0];
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];
-		if (!(reg->events & 0x0fffffff) || reg->tfd == w->fd || reg->tfd < 0 ||
+		if (!(reg->events & CTP_REG_EVENTS) || reg->tfd == w->fd || reg->tfd < 0 ||
 		    (uint32_t)reg->tfd >= l->r->fds_max)
 			continue;
 		const struct ctp_fd *f = &l->r->fds[reg->tfd];

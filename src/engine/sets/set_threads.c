@@ -122,7 +122,7 @@ static bool in_set(json_t *o, const struct inspection *l, const struct proc_task
 		json_object_set_new(o, "epfd", json_integer((int)t->args[0]));
 	for (size_t i = 0; epoll && i < l->registrations.n; i++)
 		if (l->registrations.v[i].epfd == (int)t->args[0] &&
-		    (l->registrations.v[i].events & 0x0fffffff))
+		    (l->registrations.v[i].events & CTP_REG_EVENTS))
 			json_array_append_new(
 				fds, descriptor(l, l->registrations.v[i].tfd, l->registrations.v[i].events));
 	for (size_t i = 0; !epoll && set->known && i < set->n; i++)

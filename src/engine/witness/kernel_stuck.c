@@ -72,7 +72,7 @@ static struct registrations_of registrations_of(const struct inspection *l, cons
 		if (!is_of(l, s, reg))
 			continue;
 		bool armed = (reg->events & directions) ||
-			     ((reg->events & STUCK_WAIT_EVENTS) &&
+			     ((reg->events & CTP_REG_EVENTS) &&
 			      (reg->data == data_of(s) || inspect_references(s, reg->data)));
 		if ((armed && !polled(l, o.epfd)) || !o.n) { // one that is polled says most
 			o.epfd = reg->epfd;
@@ -119,7 +119,7 @@ static const char *wakes_itself(const struct inspection *l)
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		struct ctp_fd f;
 		const struct registration *reg = &l->registrations.v[i];
-		if ((reg->events & STUCK_WAIT_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
+		if ((reg->events & CTP_REG_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
 		    f.kind == CTP_FD_TIMERFD && stuck_wait_disarmed(l->pid, reg->tfd) != 1)
 			return "an armed timerfd";
 	}
@@ -153,7 +153,7 @@ static void one_shot(struct inspection *l, struct suspect *s, const struct regis
 		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed", o->tfd, o->epfd);
 	else if (!o->n)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered nowhere", s->c.fd, s->c.gen);
-	else if (o->events & STUCK_WAIT_EVENTS)
+	else if (o->events & CTP_REG_EVENTS)
 		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed for the other direction", o->tfd,
 			    o->epfd);
 	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a))
@@ -434,7 +434,7 @@ static void other_registrations(struct inspection *l)
 			kernel_unsettle(l, true);
 			return;
 		}
-		if (!(reg->events & STUCK_WAIT_EVENTS))
+		if (!(reg->events & CTP_REG_EVENTS))
 			continue;
 		bool open = inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN;
 		f = open ? f : (struct ctp_fd){0};

@@ -39,7 +39,7 @@ static int within(const struct inspection *l, int epfd, int depth)
 	int tid = by_itself(l, epfd);
 	for (size_t i = 0; !tid && depth < POLLER_NESTED_MAX && i < l->registrations.n; i++) {
 		const struct registration *reg = &l->registrations.v[i];
-		if (reg->tfd == epfd && (reg->events & STUCK_WAIT_EVENTS) && is_set(l, epfd))
+		if (reg->tfd == epfd && (reg->events & CTP_REG_EVENTS) && is_set(l, epfd))
 			tid = within(l, reg->epfd, depth + 1);
 	}
 	return tid;

@@ -195,7 +195,7 @@ static void watched(struct quiescent *q, const struct registration *reg)
 	struct ctp_fd f;
 	char link[64];
 	pid_t pid = q->l->pid;
-	if (!(reg->events & 0x0fffffff))
+	if (!(reg->events & CTP_REG_EVENTS))
 		return; // a one-shot that fired: not even a hangup is delivered
 	if (!inspect_fd(q->l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life != CTP_FD_OPEN ||
 	    registrations_is_open_as(pid, reg, reg->tfd) != 1 ||

@@ -234,7 +234,7 @@ static uint32_t armed(const struct walk *w, int fd, unsigned *rows, int *set)
 		if (!stuck_wait_registered(w->by_number[lo], w->pid, fd))
 			continue;
 		++*rows;
-		if (!(w->by_number[lo]->events & STUCK_WAIT_EVENTS))
+		if (!(w->by_number[lo]->events & CTP_REG_EVENTS))
 			continue;
 		events |= w->by_number[lo]->events;
 		if (*set < 0 || !unheard_polled(&w->sets, *set))
@@ -277,12 +277,12 @@ static enum ctp_rule rule_of(const struct walk *w, struct suspect *x)
 	if (set >= 0 && firm && ask && w->sets.known && !unheard_polled(&w->sets, set) &&
 	    (events & stuck_wait_needed(x)) && unheard_abandoned(w->pid, set))
 		return RULE_ABANDONED;
-	if (!(events & stuck_wait_needed(x)) && (events & STUCK_WAIT_EVENTS)) {
+	if (!(events & stuck_wait_needed(x)) && (events & CTP_REG_EVENTS)) {
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
 		if (unheard_masked(x, events, firm))
 			return RULE_REMOVED;
 	}
-	if (x->c.was.kind == CTP_FD_TIMERFD && (events & STUCK_WAIT_EVENTS) &&
+	if (x->c.was.kind == CTP_FD_TIMERFD && (events & CTP_REG_EVENTS) &&
 	    stuck_wait_disarmed(w->pid, x->c.fd) == 1)
 		return firm && (w->final || !ctp_timer_of_others(&x->c.was, x->s.id)) ? RULE_TIMER :
 											RULE_NONE;

@@ -31,7 +31,7 @@ uint32_t stuck_wait_directions(const struct suspect *s)
 uint32_t stuck_wait_needed(const struct suspect *s)
 {
 	const uint32_t beside = EPOLLRDHUP | EPOLLERR | EPOLLHUP;
-	uint32_t e = (s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events) & STUCK_WAIT_EVENTS;
+	uint32_t e = (s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events) & CTP_REG_EVENTS;
 	if (s->wait < 0 && !(e & ~beside))
 		return EPOLLIN; // what woke it before, for all that is known
 	return e & ~beside ? e & ~beside : e;

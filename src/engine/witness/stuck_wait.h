@@ -55,5 +55,3 @@ int stuck_wait_disarmed(pid_t pid, int fd);
 unsigned stuck_wait_ticking(const struct ctp_region *r, const struct suspect *s, pid_t pid);
 // Is it a registration of F under its own number? The judges handle those of a dup (kernel_stuck.c).
 bool stuck_wait_registered(const struct registration *reg, pid_t pid, int fd);
-
-#define STUCK_WAIT_EVENTS 0x0fffffffu // a one-shot that fired has none of them

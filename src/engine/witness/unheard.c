@@ -63,9 +63,9 @@ static bool add_nested(struct unheard_sets *u, const struct ctp_region *r)
 		struct ctp_fd f, of;
 		if (r->fds[fd].kind != CTP_FD_EPOLL || !inspect_fd(r, fd, &f) || f.life != CTP_FD_OPEN)
 			continue;
-		bool is = f.polled || (f.flags & CTP_FD_MANYREGS) ||
-			  (f.reg_epfd >= 0 && (f.reg_events & STUCK_WAIT_EVENTS) &&
-			   unheard_polled(u, f.reg_epfd));
+		bool is =
+			f.polled || (f.flags & CTP_FD_MANYREGS) ||
+			(f.reg_epfd >= 0 && (f.reg_events & CTP_REG_EVENTS) && unheard_polled(u, f.reg_epfd));
 		for (size_t i = 0; !is && i < u->n; i++)
 			is = inspect_fd(r, (uint64_t)u->polled[i], &of) && of.desc == f.desc;
 		more |= is && add(u, (int32_t)fd);
@@ -112,7 +112,7 @@ enum ctp_rule unheard_without_row(const struct suspect *s, bool told, bool firm)
 // read, speak for it.
 bool unheard_masked(const struct suspect *s, uint32_t events, bool firm)
 {
-	return (events & STUCK_WAIT_EVENTS) && !(events & stuck_wait_needed(s)) && s->wait >= 0 &&
+	return (events & CTP_REG_EVENTS) && !(events & stuck_wait_needed(s)) && s->wait >= 0 &&
 	       (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN) && s->c.was.event_time < s->s.since &&
 	       (firm || (s->c.was.reg_by == s->s.id && s->ready == 1));
 }
@@ -128,7 +128,7 @@ static void without_event(struct inspection *l, struct suspect *s, const struct 
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	bool is_refused = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REFUSED);
-	if (rows->needed || (rows->n && !(rows->events & STUCK_WAIT_EVENTS)) || (!rows->n && !is_refused))
+	if (rows->needed || (rows->n && !(rows->events & CTP_REG_EVENTS)) || (!rows->n && !is_refused))
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered for it, or was a one-shot", s->c.fd,
 			    s->c.gen);
 	else if (kernel_threads_hold(l, s))

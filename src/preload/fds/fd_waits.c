@@ -18,7 +18,6 @@
 #include "preload/coroutine/incident.h"
 
 #define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
-#define REAL_EVENTS 0x0fffffffu // what is left of a fired one-shot has none of them
 
 // ------------------------------------------------------------- who waits on an entry
 
@@ -104,7 +103,8 @@ static bool current(const struct ctp_wait *w)
 static void directions(const struct ctp_wait *w, bool dir[2])
 {
 	dir[1] = (w->events & OUT_EVENTS) != 0;
-	dir[0] = (w->events & REAL_EVENTS & ~OUT_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP)) != 0 || !dir[1];
+	dir[0] = (w->events & CTP_REG_EVENTS & ~OUT_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP)) != 0 ||
+		 !dir[1];
 }
 
 static bool linked(const struct ctp_fd *e, const struct ctp_state *s, const struct ctp_wait *w)
@@ -387,7 +387,7 @@ static bool waits_on(uint64_t hint, int fd, const struct ctp_fd *e)
 static bool all_gone(const struct ctp_fd *e, int fd, uint32_t comes)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
-	return !(comes & REAL_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP | EPOLLRDHUP)) &&
+	return !(comes & CTP_REG_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP | EPOLLRDHUP)) &&
 	       waiting(e->leads, fd, e->gen, true) &&
 	       e->event_time < ctp_peek(&r->states[e->leads >> CTP_ID_BITS].since);
 }
@@ -399,7 +399,7 @@ static __attribute__((noinline)) bool note_pause(struct ctp_fd *e, int fd, uint3
 	if (!goes && !(e->flags & CTP_FD_PAUSED))
 		return false;
 	uint32_t events = goes ? goes : comes;
-	bool in = (events & REAL_EVENTS & ~OUT_EVENTS) && waits_on(e->waiter[0], fd, e),
+	bool in = (events & CTP_REG_EVENTS & ~OUT_EVENTS) && waits_on(e->waiter[0], fd, e),
 	     out = (events & OUT_EVENTS) && waits_on(e->waiter[1], fd, e);
 	if (goes && (in || out))
 		ctp_poke(&e->flags, e->flags | CTP_FD_PAUSED);
@@ -429,7 +429,7 @@ void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll
 			     .epfd = epfd};
 	w.epgen = fds_open_gen(g, epfd);
 	struct ctp_fd *e = fds_entry(fd);
-	if (!w.gen || !w.epgen || !(w.events & REAL_EVENTS) || e->reg_epfd >= 0 || !fds_take(e))
+	if (!w.gen || !w.epgen || !(w.events & CTP_REG_EVENTS) || e->reg_epfd >= 0 || !fds_take(e))
 		return;
 	ctp_poke(&e->flags, e->flags | CTP_FD_REFUSED);
 	fds_give(e);
@@ -460,7 +460,7 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 		const struct ctp_fd *other = fds_entry(e->reg_epfd);
 		if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
 			ctp_poke(&e->flags, e->flags | CTP_FD_MANYREGS);
-		uint32_t goes = e->reg_epfd == epfd ? e->reg_events & ~w.events & REAL_EVENTS : 0;
+		uint32_t goes = e->reg_epfd == epfd ? e->reg_events & ~w.events & CTP_REG_EVENTS : 0;
 		struct fd_keep *k = NULL;
 		if (CTP_UNLIKELY(goes | taught |
 				 (e->flags & (CTP_FD_PAUSED | CTP_FD_REFUSED | CTP_FD_TAUGHT)))) {
@@ -485,7 +485,7 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 		}
 	}
 	has_rows(set, w.epgen);
-	if (w.events & REAL_EVENTS) {
+	if (w.events & CTP_REG_EVENTS) {
 		slice_adds(g, &w);
 	} else { // after a try in vain: it does not want more of it for now
 		g->eagain &= g->eagain_fd != fd;
@@ -505,7 +505,7 @@ void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct 
 	struct fd_keep *k = fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
 	if (e->reg_epfd == epfd) {
 		if (k)
-			(void)note_pause(e, fd, e->reg_events & REAL_EVENTS, 0);
+			(void)note_pause(e, fd, e->reg_events & CTP_REG_EVENTS, 0);
 		ctp_poke(&e->reg_epfd, -1);
 		e->reg_events = 0;
 	}
