@@ -99,6 +99,15 @@ static void a_finding_about_something_else_takes_nobody(void **state)
 	are(0, 1, 1, 1, 1);
 }
 
+static void who_has_ended_and_is_kept_is_pooled(void **state)
+{
+	(void)state;
+	unsigned char rows[8] = { 0 }, *kept[] = { rows };
+	rows[idmap_get(&t.image.by_id, 42)] = 1;
+	r.kept = kept;
+	are(0, 1, 0, 2, 1);
+}
+
 static void what_no_table_has_is_undecided(void **state)
 {
 	(void)state;
@@ -113,6 +122,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_finding_about_a_wait_takes_its_coroutine, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_in_two_findings_counts_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_finding_about_something_else_takes_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_has_ended_and_is_kept_is_pooled, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_no_table_has_is_undecided, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,15 @@ static void who_was_replaced_was_not_counted(void **state)
 	counts_are(2, 2);
 }
 
+static void who_has_ended_and_is_kept_is_not_parked(void **state)
+{
+	(void)state;
+	unsigned char rows[8] = { 0 }, *kept[] = { rows };
+	rows[idmap_get(&t.image.by_id, 44)] = 1;
+	r.kept = kept;
+	counts_are(2, 1);
+}
+
 static void facts(void **state)
 {
 	(void)state;
@@ -145,6 +154,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_with_two_cases_counts_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_case_about_something_else_takes_nobody_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_was_replaced_was_not_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_has_ended_and_is_kept_is_not_parked, setup, teardown),
 		cmocka_unit_test_setup_teardown(facts, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_destroyed_are_told_without_the_rule, setup, teardown),
 		cmocka_unit_test_setup_teardown(none_was_seen_to_end, setup, teardown),

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report/finished_kept.h"
 #include "ctp/wait_inference.h"
 
 const char *const accounting_words[ACCOUNTS] = {
@@ -42,13 +43,14 @@ static void mark_found(struct report *r)
 	}
 }
 
-static enum account by_wait(const struct image *m, size_t row)
+static enum account by_wait(const struct report *r, const struct image *m, size_t row)
 {
 	unsigned flags = m->row_flags[row];
-	return flags & IMAGE_ROW_HEALTHY        ? ACCOUNT_HEALTHY :
-	       ctp_in_pool(image_state(m, row)) ? ACCOUNT_POOLED :
-	       flags & IMAGE_ROW_PARKED         ? ACCOUNT_PARKED :
-						  ACCOUNT_UNDECIDED;
+	bool pooled = ctp_in_pool(image_state(m, row)) || finished_kept(r, m, row);
+	return flags & IMAGE_ROW_HEALTHY ? ACCOUNT_HEALTHY :
+	       pooled                    ? ACCOUNT_POOLED :
+	       flags & IMAGE_ROW_PARKED  ? ACCOUNT_PARKED :
+					   ACCOUNT_UNDECIDED;
 }
 
 static void count_image(struct report *r, const struct image *m, unsigned char *accounts)
@@ -60,7 +62,7 @@ static void count_image(struct report *r, const struct image *m, unsigned char *
 			continue;
 		}
 		if (accounts[i] != ACCOUNT_FOUND)
-			accounts[i] = (unsigned char)by_wait(m, i);
+			accounts[i] = (unsigned char)by_wait(r, m, i);
 		r->accounting[accounts[i]]++;
 	}
 }

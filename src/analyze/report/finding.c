@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/report/accounting.h"
+#include "analyze/report/finished_kept.h"
 #include "analyze/report/finished_parked.h"
 #include "analyze/report/healthy.h"
 #include "analyze/report/last_used.h"
@@ -259,6 +260,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	if (!e)
 		e = finished_parked_remove(r);
 	if (!e)
+		e = finished_kept_find(r, parked);
+	if (!e)
 		e = healthy_count(r, parked);
 	for (size_t i = 0; !e && i < r->results.ncases; i++) {
 		const struct verdict_case *c = &r->results.cases[i];
@@ -288,6 +291,7 @@ void report_deinit(struct report *r)
 	for (size_t i = 0; i < r->nunused; i++)
 		free(r->unused[i]);
 	free(r->unused);
+	finished_kept_deinit(r);
 	accounting_deinit(r);
 	for (size_t i = 0; r->symbols && i < r->world->nimages; i++)
 		symbols_free(r->symbols[i]);

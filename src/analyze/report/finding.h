@@ -49,6 +49,7 @@ struct report {
 	bool compared;            // with a baseline
 	uint64_t accounting[ACCOUNTS];
 	unsigned char **accounts; // by image and row of its stations: enum account; NULL: no tables
+	unsigned char **kept;     // by image and row: has it ended (finished_kept.h)? NULL: no tables
 	size_t others; // findings of other rules than those of --lost-wakeup; 0: all rules were asked for
 	char **unused; // lines of the suppressions that matched nothing
 	size_t nunused, unused_capacity;

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyze/report/finished_kept.h"
+
 static int subtract_cases(struct report *r)
 {
 	const struct image *m = NULL;
@@ -31,6 +33,16 @@ static int subtract_cases(struct report *r)
 	}
 	free(seen);
 	return 0;
+}
+
+// Those that have ended, and are kept, wait for nobody.
+static void subtract_kept(struct report *r)
+{
+	for (size_t k = 0; k < r->world->nimages; k++) {
+		const struct image *m = &r->world->images[k];
+		for (size_t i = 0; r->kept && r->kept[k] && i < m->stations.n; i++)
+			r->parked -= finished_kept(r, m, i);
+	}
 }
 
 static int add_facts(struct report *r, bool parked)
@@ -58,5 +70,6 @@ int healthy_count(struct report *r, bool parked)
 	r->healthy = r->world->counts.healthy;
 	r->parked = r->world->counts.parked;
 	int e = subtract_cases(r);
+	subtract_kept(r);
 	return e ? e : add_facts(r, parked);
 }

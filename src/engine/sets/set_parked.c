@@ -11,14 +11,24 @@
 #include "ctp/there.h"
 #include "engine/sets/set_line.h"
 
+enum { OPEN_STACK_MOST = 1 << 20 };
+
+// Of a stack whose end is not known, that of State Threads, only what is in use counts.
+static bool on_its_stack(struct ctp_state *c)
+{
+	uint64_t sp = c->regs[CTP_REG_SP];
+	if (c->lo == c->hi && sp < c->hi && c->hi - sp <= OPEN_STACK_MOST)
+		c->lo = sp;
+	return c->lo && sp >= c->lo && sp < c->hi;
+}
+
 bool set_parked(const struct ctp_region *r, uint64_t i, struct ctp_state *c)
 {
 	const struct ctp_state *s = &r->states[i];
 	return s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE && !s->nwaits &&
 	       ctp_load32(&s->owner) == CTP_OWNER_GUEST && ctp_state_read(s, c) && c->life == CTP_SUSPENDED &&
 	       c->entity == CTP_COROUTINE && !c->nwaits && c->runs &&
-	       !(c->flags & (CTP_STATE_MOREWAITS | CTP_STATE_SHARED_STACK)) && c->lo &&
-	       c->regs[CTP_REG_SP] >= c->lo && c->regs[CTP_REG_SP] < c->hi;
+	       !(c->flags & (CTP_STATE_MOREWAITS | CTP_STATE_SHARED_STACK)) && on_its_stack(c);
 }
 
 bool set_parked_registered(const struct inspection *l, const struct ctp_state *s)
