@@ -78,11 +78,14 @@ static bool gather(struct gathered *g)
 
 // ------------------------------------------------------------- what is asked of memory
 
+// The tables and libctp.so's own data hold handles of all coroutines, and are nobody's lock.
 static bool is_data(void *ctx, uint64_t at)
 {
 	const struct gathered *g = ctx;
 	const struct maps_line *m = proc_maps_find(g->maps, at);
-	return m && !strncmp(m->perms, "rw-", 3);
+	const struct ctp_ext *e = g->r->ext;
+	return m && !strncmp(m->perms, "rw-", 3) && at - e->region_base >= g->r->bytes &&
+	       !(at >= e->self_base && at < e->self_end);
 }
 
 static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
