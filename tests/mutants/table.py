@@ -354,6 +354,11 @@ m("at && c->events[at - 1].ns > e.ns;", "at && c->events[at - 1].ns >= e.ns;", "
 m("	if (!ticks || c->nevents == CASE_EVENTS)", "	if (c->nevents == CASE_EVENTS)", "an event of which the time is not known is the first")
 m("s->life == CTP_SUSPENDED && shot > since ?", "shot > since ?", "one that runs has been suspended for long")
 
+m = of("src/analyze/case/parked_resting.c", "unit:parked_resting")
+m("!site->ended ||", "", "idle workers are told")
+m("|| ctp_in_pool(s)", "", "who waits in a pool is told")
+m("|| polls(m)", "", "who waits for a descriptor of a poll is told")
+
 m = of("src/engine/memory/cycle_hubs.c", "unit:cycle_hubs")
 m("if (p->e[i]->hub == p->e[k]->handle)", "if (0)", "records in a ring are locks")
 m("(handles && alike(h, p));", "(handles && (alike(h, p) || 1));", "the ends of two lists are locks")
@@ -378,7 +383,7 @@ m("(h->q->is_own && h->q->is_own(h->q->ctx, out->hub, &h->q->v[q.waiters[0]]))",
 
 m = of("src/analyze/pass/parked_held.c", "unit:parked_held")
 m("all = all && (!s || unreached(m, s));", "", "what leads to a waiter is no way to it")
-m("l->nparked && !parked_idle(m)", "l->nparked", "idle workers are stuck")
+m("l->parked.n && !parked_idle(m)", "l->nparked", "idle workers are stuck")
 m("all || quiet || l->sleeps", "true", "what remembers one who has ended is a lock")
 
 m = of("src/analyze/case/parked_idle.c", "unit:parked_held")

@@ -99,8 +99,8 @@ static void while_main_waits_too(void **state)
 {
 	(void)state;
 	t.image.set_looks.items[PROOF_P6B].holds = HOLDS_TRUE;
-	t.image.set_looks.parked = calloc(1, sizeof(*t.image.set_looks.parked));
-	t.image.set_looks.nparked = 1;
+	t.image.set_looks.parked.v = calloc(1, sizeof(struct set_parked));
+	t.image.set_looks.parked.n = 1;
 	assert_int_equal(verdict(), VERDICT_LIKELY);
 }
 
@@ -110,8 +110,8 @@ static void who_may_be_idle(void **state)
 {
 	(void)state;
 	t.image.set_looks.items[PROOF_P6B].holds = HOLDS_TRUE;
-	t.image.set_looks.parked = calloc(1, sizeof(*t.image.set_looks.parked));
-	t.image.set_looks.nparked = 1;
+	t.image.set_looks.parked.v = calloc(1, sizeof(struct set_parked));
+	t.image.set_looks.parked.n = 1;
 	struct ctp_fd *jobs = tables_fd(&t, 7, 1);
 	jobs->reg_epfd = 4;
 	jobs->reg_events = 1;

@@ -29,6 +29,8 @@ static const char LINES[] =
 	"{\"v\":1,\"what\":\"circle\",\"firm\":true,\"waits\":[{\"coroutine\":4,\"changes\":6,\"hub\":\"0x55aa\",\"name\":\"tables+0x18\"},"
 	"{\"coroutine\":5,\"changes\":8,\"hub\":\"0x55cc\"}]}\n"
 	"{\"v\":1,\"what\":\"held\",\"by\":9,\"waits\":[{\"coroutine\":6,\"changes\":2,\"hub\":\"0x55ee\"}]}\n"
+	"{\"v\":1,\"what\":\"main\",\"parked\":[[5,8],[6,10]]}\n"
+	"{\"v\":1,\"what\":\"rest\",\"parked\":[[7,12]]}\n"
 	"{\"v\":2,\"what\":\"something else\"}\n"
 	"{\"v\":1,\"what\":\"look\",\"ns\":77,\"look\":\"live\",\"complete\":true,\"handlers\":true,\"evidence\":[{\"id\":\"P0\",\"holds\":true,"
 	"\"text\":\"a\"},{\"id\":\"P5\",\"holds\":null,\"text\":\"b\"},{\"id\":\"P6b\",\"holds\":false,\"text\":\"c\"}]}\n"
@@ -115,6 +117,8 @@ static void reads_every_kind(void **state)
 	assert_int_equal(s.nshared, 1);
 	assert_int_equal(s.shared[0].pid, 99);
 	assert_true(s.shared[0].waits);
+	assert_true(s.parked.n == 2 && s.parked.v[1].coroutine == 6 && s.parked.v[1].changes == 10);
+	assert_true(s.resting.n == 1 && s.resting.v[0].coroutine == 7 && s.resting.v[0].changes == 12);
 	assert_int_equal(s.items[PROOF_P0].holds, HOLDS_TRUE);
 	assert_int_equal(s.items[PROOF_P5].holds, HOLDS_OPEN);
 	assert_int_equal(s.items[PROOF_P6B].holds, HOLDS_FALSE);

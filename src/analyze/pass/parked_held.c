@@ -57,9 +57,9 @@ static void decide(const struct world *w, const struct image *m, const struct se
 		o->items[PROOF_P6A] =
 			(struct obligation){HOLDS_TRUE, "nothing but what they wait at leads to any of them"};
 	o->closure = all ? "unreachable" : quiet ? "quiet" : NULL;
-	o->verdict = (all || (quiet && l->nparked && !parked_idle(m))) && sure ? VERDICT_LIKELY :
-		     all || quiet || l->sleeps                                 ? VERDICT_SUSPECT :
-										 VERDICT_NONE;
+	o->verdict = (all || (quiet && l->parked.n && !parked_idle(m))) && sure ? VERDICT_LIKELY :
+		     all || quiet || l->sleeps                                  ? VERDICT_SUSPECT :
+										  VERDICT_NONE;
 }
 
 // The case that speaks of it already; NULL.

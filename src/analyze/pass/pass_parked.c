@@ -5,8 +5,9 @@
 // itself before, were resumed from where it is suspended; and then at most LIKELY, as it may have been
 // discarded on purpose. Or if the whole program sleeps for good, while main waits for a coroutine: a join
 // that never ends. That is LIKELY, too: the program may be meant to be killed so; SUSPECT where they may be
-// idle workers (parked_idle.h). Of a program that ctp-run attached to, those are told that nothing led to
-// then, where others wait for descriptors.
+// idle workers (parked_idle.h). Where main sleeps in its own loop, parked_resting.h says which are told. Of a
+// program that ctp-run attached to, those are told that nothing led to then, where others wait for
+// descriptors.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "base/grow.h"
 #include "analyze/pass/parked_held.h"
 #include "analyze/case/parked_idle.h"
+#include "analyze/case/parked_resting.h"
 #include "analyze/pass/parked_unspoken.h"
 #include "base/text.h"
 #include "ctp/late.h"
@@ -169,26 +171,37 @@ static int add_waiter(const struct pass *pass, const struct world *w, const stru
 	return results_add(out, &c);
 }
 
+// Those of a list that are still where they were, each once.
+static int add_all(const struct pass *pass, const struct world *w, const struct image *m,
+		   const struct set_parked_list *l, unsigned char *is, struct results *out)
+{
+	int r = 0;
+	for (size_t i = 0; !r && i < l->n; i++) {
+		uint32_t row = idmap_get(&m->by_id, l->v[i].coroutine);
+		const struct ctp_state *s = row == IDMAP_NONE || is[row] ? NULL :
+									   table_row(&m->stations, row);
+		if (s && image_suspended(m, s) && s->changes == l->v[i].changes && !image_nwaits(s) &&
+		    !image_ran_since(m, s)) {
+			is[row] = 1;
+			r = l == &m->set_looks.parked ? add_waiter(pass, w, m, s, out) :
+							parked_resting_add(pass, w, m, s, out);
+		}
+	}
+	return r;
+}
+
 static int main_waits(const struct pass *pass, const struct world *w, const struct image *m,
 		      struct results *out, size_t from)
 {
 	const struct set_looks *l = &m->set_looks;
-	if (!l->nparked || !l->looked || m->replaced || !m->has_tables || w->counts.hand ||
+	if (!(l->parked.n || l->resting.n) || !l->looked || m->replaced || !m->has_tables || w->counts.hand ||
 	    w->counts.reused || l->items[PROOF_P0].holds != HOLDS_TRUE ||
 	    l->items[PROOF_P6B].holds != HOLDS_TRUE || !case_complete(w, m))
 		return 0;
 	unsigned char *is = told(m, out, from);
-	int r = is ? 0 : -ENOMEM;
-	for (size_t i = 0; !r && i < l->nparked; i++) {
-		uint32_t row = idmap_get(&m->by_id, l->parked[i].coroutine);
-		const struct ctp_state *s = row == IDMAP_NONE || is[row] ? NULL :
-									   table_row(&m->stations, row);
-		if (s && image_suspended(m, s) && s->changes == l->parked[i].changes && !image_nwaits(s) &&
-		    !image_ran_since(m, s)) {
-			is[row] = 1;
-			r = add_waiter(pass, w, m, s, out);
-		}
-	}
+	int r = is ? add_all(pass, w, m, &l->parked, is, out) : -ENOMEM;
+	if (!r && !parked_idle(m))
+		r = add_all(pass, w, m, &l->resting, is, out);
 	free(is);
 	return r;
 }
@@ -295,7 +308,9 @@ const struct pass pass_parked = {
 		"    mutex.lock();  if (failed) return;       // never unlocked: the others wait for ever\n"
 		"\n"
 		"SUSPECT  it is queued at what holds the handle of a coroutine that has ended; the program is quiet.\n"
-		"         Or main waits, and those may be idle workers: events, or a thread, gave them work before\n"
+		"         Or main waits, and those may be idle workers: events, or a thread, gave them work before.\n"
+		"         Or main waits for nobody, but the program sleeps for good, and others that were made where\n"
+		"         this one was have ended, as workers do not\n"
 		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it; or main waits, no\n"
 		"         thread can wake by itself, and nothing outside can wake one. It is never PROVEN: a\n"
 		"         coroutine may be abandoned on purpose, and a program may sleep until it is killed\n"

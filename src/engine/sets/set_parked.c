@@ -2,7 +2,9 @@
 //
 // Who is parked. A scheduler of coroutines resumes main, too: while main waits for a fiber's end, its own
 // stack is suspended, and a coroutine runs on its thread. If every thread then sleeps for good, and nothing
-// outside can wake one, main and all that are parked wait for each other (CTP003).
+// outside can wake one, main and all that are parked wait for each other (CTP003). Where main is not
+// suspended, but sleeps for good as well, nobody will resume them either; whether they have something to do
+// is not known.
 #include "engine/sets/set_parked.h"
 
 #include <jansson.h>
@@ -55,10 +57,8 @@ bool set_main_waits(const struct ctp_region *r, pid_t pid)
 	return false;
 }
 
-void set_main_waiting(FILE *out, const struct inspection *l)
+static void write_parked(FILE *out, const struct inspection *l, const char *what)
 {
-	if (!set_main_waits(l->r, l->pid))
-		return;
 	struct ctp_walk w = ctp_walk_states(l->r);
 	json_t *who = json_array();
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n && json_array_size(who) < SET_PARKED_MOST;
@@ -68,5 +68,37 @@ void set_main_waiting(FILE *out, const struct inspection *l)
 			json_array_append_new(who,
 					      json_pack("[I, I]", (json_int_t)c.id, (json_int_t)c.changes));
 	}
-	set_line(out, json_pack("{s:i, s:s, s:o}", "v", 1, "what", "main", "parked", who));
+	set_line(out, json_pack("{s:i, s:s, s:o}", "v", 1, "what", what, "parked", who));
+}
+
+void set_main_waiting(FILE *out, const struct inspection *l)
+{
+	if (set_main_waits(l->r, l->pid))
+		write_parked(out, l, "main");
+}
+
+// A descriptor that an epoll set watches, and whose other end may be outside.
+static bool is_watched(const struct ctp_fd *f)
+{
+	return f->life == CTP_FD_OPEN && f->reg_epfd >= 0 && (f->reg_events & CTP_REG_EVENTS) &&
+	       (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UDP || f->kind == CTP_FD_SIGNALFD ||
+		((f->kind == CTP_FD_UNIX || f->kind == CTP_FD_PIPE) && !f->peer_desc));
+}
+
+bool set_parked_may_rest(const struct ctp_region *r)
+{
+	struct ctp_walk fds = ctp_walk_fds(r), states = ctp_walk_states(r);
+	struct ctp_state c;
+	bool any = false;
+	for (uint64_t i = ctp_walk_from(&states, 0); !any && i < states.n; i = ctp_walk_from(&states, i + 1))
+		any = set_parked(r, i, &c);
+	for (uint64_t fd = ctp_walk_from(&fds, 0); any && fd < fds.n; fd = ctp_walk_from(&fds, fd + 1))
+		any = !is_watched(&r->fds[fd]);
+	return any;
+}
+
+void set_parked_resting(FILE *out, const struct inspection *l)
+{
+	if (!set_main_waits(l->r, l->pid) && set_parked_may_rest(l->r))
+		write_parked(out, l, "rest");
 }

@@ -20,3 +20,7 @@ bool set_parked_registered(const struct inspection *l, const struct ctp_state *s
 bool set_main_waits(const struct ctp_region *r, pid_t pid);
 // If so, a line with all that are parked.
 void set_main_waiting(FILE *out, const struct inspection *l);
+// Is anybody parked, while no epoll set watches what others outside could make ready?
+bool set_parked_may_rest(const struct ctp_region *r);
+// Of a program that is quiet, a line with all that are parked, where main does not wait for coroutines.
+void set_parked_resting(FILE *out, const struct inspection *l);

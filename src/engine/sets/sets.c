@@ -4,8 +4,9 @@
 // target, so a live inspection needs a reason: an incident about sets, two coroutines that wait
 // for queues whose other ends are in the program too, a thread that joins another, or coroutines
 // that seem to wait for each other's locks. It is made when the tables have not changed and no
-// thread ran for 30 ms, and costs a twentieth of a CPU at most. Where main itself waits for coroutines, or
-// one coroutine for a queue, it is made when nothing has moved for a second. The final inspection needs a
+// thread ran for 30 ms, and costs a twentieth of a CPU at most. Where main itself waits for coroutines,
+// one coroutine for a queue, or some are parked and nothing outside is watched, it is made when nothing has
+// moved for a second. The final inspection needs a
 // reason, too. A later inspection knows all that an earlier one did, so the file is written anew.
 #include "engine/sets/sets.h"
 
@@ -219,6 +220,8 @@ static bool take(struct sets *s, struct inspection *l)
 		kernel_judge(l);
 		flight_judge(l);
 		quiescent_judge(l);
+		if (all.a[PROOF_P6B].holds == HOLDS_TRUE)
+			set_parked_resting(s->out, l);
 		write_whole(s->out, l, &all, ns);
 		told &= !l->idle || (!l->disturbed && all.a[PROOF_P6B].holds != HOLDS_OPEN);
 	}
@@ -279,7 +282,8 @@ static void rest(struct sets *s, uint64_t now)
 	if (s->rested == s->looked || now - s->looked_ns < REST_MS * MS)
 		return;
 	s->rested = s->looked;
-	if (idle_since(s, s->looked) && (set_main_waits(s->r, s->pid) || set_queues_any(s->r, 1))) {
+	if (idle_since(s, s->looked) &&
+	    (set_main_waits(s->r, s->pid) || set_queues_any(s->r, 1) || set_parked_may_rest(s->r))) {
 		look(s, now);
 		pause_after(s, now);
 	}
@@ -361,7 +365,8 @@ void sets_final(struct sets *s, uint64_t end_ns)
 			       .deadline_ns = now + FINAL_MS * MS < end_ns ? now + FINAL_MS * MS : end_ns};
 	unsigned least = ctp_load64(&s->r->ext->exit_begun) ? 2 : 1; // nothing is quiet that exits
 	bool waits = set_queues_any(s->r, least) || set_threads_any(s->r) ||
-		     set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS);
+		     set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS) ||
+		     (least == 1 && set_parked_may_rest(s->r));
 	bool rows = incidents(s->r) != s->incidents || any_closed(s->r);
 	if (!waits && !incidents(s->r) && !rows)
 		return;

@@ -159,19 +159,28 @@ static int add_held(struct set_looks *s, const json_t *o)
 	return r;
 }
 
-static int add_main(struct set_looks *s, const json_t *o)
+static int add_parked(struct set_parked_list *l, const json_t *o)
 {
 	size_t i;
 	json_t *e;
 	json_array_foreach(json_object_get(o, "parked"), i, e)
 	{
-		if (GROW(s->parked, s->nparked, s->parked_room))
+		if (GROW(l->v, l->n, l->room))
 			return -ENOMEM;
-		s->parked[s->nparked++] =
-			(struct set_parked){(uint64_t)json_integer_value(json_array_get(e, 0)),
-					    (uint64_t)json_integer_value(json_array_get(e, 1))};
+		l->v[l->n++] = (struct set_parked){(uint64_t)json_integer_value(json_array_get(e, 0)),
+						   (uint64_t)json_integer_value(json_array_get(e, 1))};
 	}
 	return 0;
+}
+
+static int add_main(struct set_looks *s, const json_t *o)
+{
+	return add_parked(&s->parked, o);
+}
+
+static int add_rest(struct set_looks *s, const json_t *o)
+{
+	return add_parked(&s->resting, o);
 }
 
 static int add_look(struct set_looks *s, const json_t *o)
@@ -206,7 +215,8 @@ static int line(void *looks, const json_t *o)
 		int (*add)(struct set_looks *s, const json_t *o);
 	} kinds[] = {{"stale", add_stale},   {"shared", add_shared}, {"queue", add_queue},
 		     {"unread", add_unread}, {"thread", add_thread}, {"circle", add_circle},
-		     {"held", add_held},     {"main", add_main},     {"look", add_look}};
+		     {"held", add_held},     {"main", add_main},     {"rest", add_rest},
+		     {"look", add_look}};
 	const char *what = json_string_value(json_object_get(o, "what"));
 	for (size_t i = 0; what && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(what, kinds[i].what))
@@ -235,7 +245,8 @@ void set_looks_deinit(struct set_looks *s)
 	free(s->ends);
 	free(s->circles);
 	free(s->held);
-	free(s->parked);
+	free(s->parked.v);
+	free(s->resting.v);
 	for (size_t i = 0; i < s->nwaits; i++)
 		free(s->waits[i].name);
 	free(s->waits);

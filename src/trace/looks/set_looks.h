@@ -65,8 +65,13 @@ struct set_held { // coroutines that are queued at a hub which holds the handle 
 	size_t waits, n;
 };
 
-struct set_parked { // suspended without a known wait, while main waited for coroutines
+struct set_parked { // suspended without a known wait
 	uint64_t coroutine, changes;
+};
+
+struct set_parked_list {
+	struct set_parked *v;
+	size_t n, room;
 };
 
 struct set_looks {
@@ -92,8 +97,8 @@ struct set_looks {
 	size_t nwaits, waits_room;
 	struct set_held *held;
 	size_t nheld, held_room;
-	struct set_parked *parked; // none: main did not wait for coroutines
-	size_t nparked, parked_room;
+	struct set_parked_list parked;     // while main waited for coroutines; none: it did not
+	struct set_parked_list resting;    // while main did not, and the program was quiet
 	struct witness_item items[PROOFS]; // P0, P5, P6b, of the program as a whole
 	uint64_t bad_lines;
 	struct slices_set *stacks; // while it is read

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+//
+// parked_resting.h - CTP003: who is parked in a program that sleeps for good, while main waits for nobody.
+#pragma once
+
+#include "analyze/case/pass.h"
+
+int parked_resting_add(const struct pass *pass, const struct world *w, const struct image *m,
+		       const struct ctp_state *s, struct results *out);
