@@ -367,6 +367,12 @@ m("all = m->pc == first->pc && k < m->n", "all = k < m->n", "frames of different
 m("has |= words[i] == handle;", "has = true;", "any pointer to a stack is a queue's")
 m("word - handle == distance && distance", "distance", "links of different lists are one")
 
+m = of("src/engine/memory/pth_mutexes.c", "unit:pth_mutexes")
+m("|| e[0] != event || e[1] != event", "", "who waits with a time limit waits for good")
+m("(uint32_t)mutex[2] != HELD ||", "", "a mutex that nobody has is one")
+m("|| !has(h, &h->q->v[on], e[i])", "", "an owner need not know its mutex")
+m("|| w[i].distance != w[at].distance", "", "any word within a control block is a handle")
+
 m = of("src/engine/memory/hubs.c", "unit:cycle_hubs")
 m("link < m->sp ||", "", "a node counts whose frame has returned")
 m("reaches(h, at, i) ? HUBS_NOBODY : is", "is", "what leads to two coroutines is a handle")

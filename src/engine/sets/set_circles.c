@@ -13,6 +13,7 @@
 #include "ctp/there.h"
 #include "engine/memory/cycle_hubs.h"
 #include "engine/memory/hub_holders.h"
+#include "engine/memory/pth_mutexes.h"
 #include "engine/sets/set_places.h"
 #include "engine/sets/set_line.h"
 #include "engine/sets/set_parked.h"
@@ -245,6 +246,25 @@ static void deinit(struct gathered *g, struct hubs *h)
 	free(g->states);
 }
 
+// Only a program that has GNU Pth is asked for its mutexes.
+static bool has_pth(const struct proc_maps *maps)
+{
+	for (size_t i = 0; i < maps->n; i++)
+		if (strstr(maps->v[i].path, "/libpth.so"))
+			return true;
+	return false;
+}
+
+// Of the library's own mutexes too, as many as there is room for.
+static size_t find_circles(const struct gathered *g, const struct hubs *h, struct cycle_hubs_circle *c,
+			   size_t most)
+{
+	int n = cycle_hubs_find(h, c, most), own = 0;
+	if (n >= 0 && (size_t)n < most && has_pth(g->maps))
+		own = pth_mutexes_find(h, c + n, most - (size_t)n);
+	return (n > 0 ? (size_t)n : 0) + (own > 0 ? (size_t)own : 0);
+}
+
 bool set_circles_any(const struct ctp_region *r, pid_t pid, uint64_t deadline_ns)
 {
 	struct proc_maps maps = {0};
@@ -256,7 +276,7 @@ bool set_circles_any(const struct ctp_region *r, pid_t pid, uint64_t deadline_ns
 	bool any = gather(&g) && !proc_maps_read(pid, &maps);
 	q = query(&g);
 	any = any && !hubs_init(&h, &q) &&
-	      (cycle_hubs_find(&h, &c, 1) > 0 || hub_holders_find(&h, &held, 1) > 0);
+	      (find_circles(&g, &h, &c, 1) > 0 || hub_holders_find(&h, &held, 1) > 0);
 	proc_maps_deinit(&maps);
 	deinit(&g, &h);
 	return any;
@@ -273,9 +293,9 @@ void set_circles(FILE *out, const struct inspection *l)
 	bool any = c && held && gather(&g);
 	q = query(&g);
 	any = any && !hubs_init(&h, &q);
-	int n = any ? cycle_hubs_find(&h, c, CIRCLES_MOST) : 0;
+	size_t n = any ? find_circles(&g, &h, c, CIRCLES_MOST) : 0;
 	size_t nheld = any ? hub_holders_find(&h, held, HOLDERS_MOST) : 0;
-	for (int i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (holds(&g, &c[i]))
 			write_circle(out, &g, &c[i]);
 	for (size_t i = 0; i < nheld; i++)
