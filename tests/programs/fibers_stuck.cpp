@@ -70,6 +70,23 @@ static void channel_open()
 	to.join();
 }
 
+// Its workers have ended, each with its stack until main joins it, when the producer gives up.
+static void ended_first()
+{
+	std::vector<bf::fiber> all;
+	all.emplace_back(consume);
+	all.emplace_back([] { channel.push(1); });
+	for (int i = 0; i < 5; i++)
+		all.emplace_back([] {
+			for (int k = 0; k < 3; k++) {
+				boost::this_fiber::sleep_for(std::chrono::milliseconds(1));
+				moved++;
+			}
+		});
+	for (auto &f : all)
+		f.join();
+}
+
 // Another thread sleeps, and then sends: until then all is as if nobody did.
 static void sent_later()
 {
@@ -113,6 +130,7 @@ int main(int argc, char **argv)
 	} ways[] = {{"in_both_orders", in_both_orders},
 		    {"lock_kept", lock_kept},
 		    {"channel_open", channel_open},
+		    {"ended_first", ended_first},
 		    {"sent_later", sent_later},
 		    {"outside_wakes", outside_wakes}};
 	for (auto &w : ways)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// State Threads and GNU Pth end a thread in a function of theirs that does not return: it switches away for
-// the last time. What is left is kept for the next thread, or until somebody joins this one, and looks
-// suspended in the tables. Nothing resumes the thread's own code from there, so it waits for nobody. The
-// function is known by its name: a program may well call it in the midst of its own.
+// State Threads, GNU Pth and Boost.Fiber end a thread in a function of theirs that does not return: it
+// switches away for the last time. What is left is kept for the next thread, or until somebody joins this
+// one, and looks suspended in the tables. Nothing resumes the thread's own code from there, so it waits for
+// nobody. The function is known by its name: a program may well call it in the midst of its own.
 #include "analyze/report/finished_kept.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "analyze/report/frames.h"
 
-static const char *const ends[] = {"st_thread_exit", "pth_exit"};
+static const char *const ends[] = {"st_thread_exit", "pth_exit", "boost::fibers::context::terminate()"};
 
 static bool is_end(const struct symbols_frame *f)
 {
