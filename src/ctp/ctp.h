@@ -111,6 +111,7 @@ enum ctp_how {
 #define CTP_WAIT_EAGAIN 0x2u     // its last I/O call in that slice said EAGAIN, or a poll of it alone nothing
 #define CTP_WAIT_REFUSED 0x4u    // beside EAGAIN: its epoll_ctl(MOD, fd) in that slice said ENOENT
 #define CTP_WAIT_DECLARED 0x8u   // the program says so (include/ctp/coroutine.h)
+#define CTP_WAIT_FULL 0x10u      // its last accept of it in that slice found no descriptor free
 
 #define CTP_WAITS 4u
 struct ctp_wait { // W: guest, under ctp_state.seq

@@ -52,6 +52,13 @@ static inline bool ctp_in_pool(const struct ctp_state *c)
 	return (c->flags & CTP_STATE_POOLED) && c->stack && c->called == c->stack;
 }
 
+// C wanted the connections of a listener, and there was no descriptor for one (EMFILE). That it waits for
+// them, rather than for a descriptor, is not sure.
+static inline bool ctp_wait_full(const struct ctp_wait *wait)
+{
+	return wait && (wait->how & CTP_WAIT_FULL) && !(wait->how & CTP_WAIT_EAGAIN);
+}
+
 // F is edge-triggered, an event of it resumed C, or came together with others' while its registration leads
 // to C, and C alone has read some of it, but not until EAGAIN. Wherever it stands, it may wait for the next
 // edge: or for something else, if it will find the rest by itself.
@@ -101,7 +108,8 @@ static inline bool ctp_may_be_done(const struct ctp_fd *f, const struct ctp_stat
 // registered besides may be the loop's own.
 static inline bool ctp_told_alone(const struct ctp_wait *wait, const struct ctp_wait *other)
 {
-	return wait && (wait->how & CTP_WAIT_EAGAIN) && !(other->how & CTP_WAIT_EAGAIN);
+	return wait && (((wait->how & CTP_WAIT_EAGAIN) && !(other->how & CTP_WAIT_EAGAIN)) ||
+			(other->how == CTP_WAIT_FULL && !ctp_wait_full(wait)));
 }
 
 // C named F in its last slice, or stands where events of F resumed it. Elsewhere it may wait for anything.
@@ -193,7 +201,7 @@ static inline bool ctp_wait_firm(const struct ctp_fd *f, int fd, const struct ct
 		return false;
 	return (wait && (wait->how & CTP_WAIT_REGISTERED) && !noted) ||
 	       (wait && (wait->how & CTP_WAIT_REFUSED) && (wait->how & CTP_WAIT_EAGAIN)) ||
-	       (ctp_stands_there(f, c) && (wait || !ctp_declined(f, fd, c))) ||
+	       ctp_wait_full(wait) || (ctp_stands_there(f, c) && (wait || !ctp_declined(f, fd, c))) ||
 	       ctp_waits_as_first(f, fd, c, wait) ||
 	       (f->reg_time >= ctp_state_latest(c) && f->reg_by != c->id &&
 		(f->leads & CTP_ID_MASK) == c->id);

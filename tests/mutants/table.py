@@ -315,6 +315,12 @@ m("(s->witness->rule != RULE_PARKED || seen_by(s, PROOF_P6A, ns));", "true;", "a
 m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault",
   survives="what was seen of one that suspended later was seen after the end, which the next branch but one says")
 
+m = of("src/engine/witness/unheard.c", "unit:unheard")
+m("	if (!firm || s->ready != 1)", "	if (s->ready != 1)", "a try alone, without a registration, is a wait")
+m("	if (!firm || s->ready != 1)", "	if (!firm)", "what is not ready would have woken it")
+m("|| (rows->n && s->unregistered))", ")", "a row that is made again is none")
+m("	if (*l->hidden)", "	if (0)", "a set that /proc does not show has no row")
+
 m = of("src/analyze/pass/unpolled.c", "unit:unpolled")
 m("copied <= world_ns(w, t->wait_since) + ASLEEP_NS)", "0)", "a thread that has only just entered its wait sleeps")
 m("t->wait_since <= since ||", "0 ||", "a wait entered before the descriptor was polled counts")

@@ -9,7 +9,10 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
 #include "fake_guest.h"
 #include "preload/guest/real.h"
@@ -142,6 +145,54 @@ static void refused_alone(void **state)
 	assert_int_equal(co->nwaits, 0);
 }
 
+// accept, where no descriptor is free.
+static int accept_without_room(int listener)
+{
+	struct rlimit had, none;
+	getrlimit(RLIMIT_NOFILE, &had);
+	none = had;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	int r = accept4(listener, NULL, NULL, SOCK_NONBLOCK), why = errno;
+	setrlimit(RLIMIT_NOFILE, &had);
+	assert_int_equal(r, -1);
+	return why;
+}
+
+static void no_descriptor_is_free(void **state)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t len = sizeof(at);
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET};
+	(void)state;
+	assert_int_equal(bind(s, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(s, 1), 0);
+	assert_int_equal(getsockname(s, (struct sockaddr *)&at, &len), 0);
+	assert_int_equal(accept_without_room(s), EMFILE);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 1);
+	assert_int_equal(co->waits[0].fd, s);
+	assert_int_equal(co->waits[0].how, CTP_WAIT_FULL);
+	fake_guest_switch(co);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, s, &ev), 0);
+	assert_int_equal(accept_without_room(s), EMFILE);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 1);
+	assert_int_equal(co->waits[0].how, CTP_WAIT_REGISTERED | CTP_WAIT_FULL);
+	fake_guest_switch(co);
+	int client = socket(AF_INET, SOCK_STREAM, 0); // it finds room, and one is there
+	assert_int_equal(accept_without_room(s), EMFILE);
+	assert_int_equal(connect(client, (struct sockaddr *)&at, len), 0);
+	int connection = accept4(s, NULL, NULL, 0);
+	assert_true(connection >= 0);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 0);
+	close(connection);
+	close(client);
+	close(s);
+}
+
 // A candidate, as for EPOLL_CTL_DEL, which says by which call.
 static void a_mask_is_posted(void **state)
 {
@@ -189,7 +240,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(taken_out_and_back), TEST(masked_and_back), TEST(another_direction), TEST(after_an_event),
-		TEST(by_itself), TEST(refused), TEST(refused_and_added), TEST(refused_alone),
+		TEST(by_itself), TEST(refused), TEST(refused_and_added), TEST(refused_alone), TEST(no_descriptor_is_free),
 		TEST(a_mask_is_posted), TEST(masked_by_itself), TEST(tried_behind_a_mask),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

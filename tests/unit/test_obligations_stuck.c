@@ -137,6 +137,20 @@ static void behind_a_registration_without_it(void **state)
 	assert_int_equal(verdict(2), VERDICT_NONE);
 }
 
+// Whose last accept found no descriptor free: that it waits for connections since is a guess.
+static void where_no_descriptor_was_free(void **state)
+{
+	(void)state;
+	station.c.waits[0].how = CTP_WAIT_FULL;
+	fd.f.learned = 0;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+	seen.items[PROOF_P6B].holds = HOLDS_TRUE;
+	assert_true(verdict(5) >= VERDICT_LIKELY);
+	seen.items[PROOF_P6B].holds = HOLDS_FALSE;
+	station.c.waits[0].how = CTP_WAIT_FULL | CTP_WAIT_REGISTERED;
+	assert_int_equal(verdict(5), VERDICT_LIKELY);
+}
+
 static void what_speaks_against_it(void **state)
 {
 	(void)state;
@@ -272,6 +286,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_set_that_nobody_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(behind_a_registration_without_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(where_no_descriptor_was_free, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_speaks_against_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(parked_and_forgotten_at_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_try_alone_needs_p6, setup, teardown),

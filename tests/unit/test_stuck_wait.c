@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -49,6 +50,28 @@ static void ready_is_asked_of_the_kernel(void **state)
 	assert_int_equal(stuck_wait_ready(getpid(), 1000, EPOLLIN), -1); // not open
 	close(fd[0]);
 	close(fd[1]);
+}
+
+static void whether_a_descriptor_is_free(void **state)
+{
+	(void)state;
+	struct rlimit had, few;
+	int more[16], n = 0;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &had), 0);
+	few = had;
+	assert_int_equal(stuck_wait_can_open(getpid()), 1);
+	few.rlim_cur = (rlim_t)next_number() + 8;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	while (n < 16 && (more[n] = dup(0)) >= 0)
+		n++;
+	assert_in_range(n, 2, 8);
+	close(more[--n]); // it looks through this one
+	assert_int_equal(stuck_wait_can_open(getpid()), 0);
+	close(more[--n]);
+	assert_int_equal(stuck_wait_can_open(getpid()), 1);
+	while (n > 0)
+		close(more[--n]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &had), 0);
 }
 
 static void a_timer_is_armed_or_not(void **state)
@@ -176,7 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ready_is_asked_of_the_kernel), cmocka_unit_test(a_timer_is_armed_or_not),
-		cmocka_unit_test(a_row_is_the_open_files),      cmocka_unit_test(directions_are_of_the_wait),
+		cmocka_unit_test(whether_a_descriptor_is_free), cmocka_unit_test(a_row_is_the_open_files),      cmocka_unit_test(directions_are_of_the_wait),
 		cmocka_unit_test(a_try_alone_is_not_firm),      cmocka_unit_test(what_is_refuted_is_dropped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,11 +147,29 @@ static void without_a_row(void **state)
 	s.ready = 1;
 	assert_int_equal(unheard_without_row(&s, true, true), RULE_DELIVERED);
 	assert_int_equal(unheard_without_row(&s, true, false), RULE_NONE);
-	assert_int_equal(unheard_without_row(&s, false, true), RULE_NONE);
+	assert_int_equal(unheard_without_row(&s, false, false), RULE_NONE);
+	assert_false(s.unregistered);
 	s.s.waits[0].how |= CTP_WAIT_REFUSED;
 	assert_int_equal(unheard_without_row(&s, false, false), RULE_REMOVED);
+	assert_false(s.unregistered);
 	s.s.waits[0].how = CTP_WAIT_REFUSED;
 	assert_int_equal(unheard_without_row(&s, false, false), RULE_NONE);
+}
+
+static void a_row_that_went_with_its_event(void **state)
+{
+	(void)state;
+	s.ready = 0;
+	assert_int_equal(unheard_without_row(&s, false, true), RULE_NONE);
+	s.ready = 1;
+	assert_int_equal(unheard_without_row(&s, false, true), RULE_REMOVED);
+	assert_true(s.unregistered);
+	s.s.waits[0].how = CTP_WAIT_REGISTERED; // whoever removed it posted a candidate
+	assert_int_equal(unheard_without_row(&s, false, true), RULE_NONE);
+	assert_false(s.unregistered);
+	s.wait = -1; // it stands where its events resumed it
+	assert_int_equal(unheard_without_row(&s, false, true), RULE_REMOVED);
+	assert_int_equal(unheard_without_row(&s, true, true), RULE_NONE);
 }
 
 static void behind_a_mask(void **state)
@@ -186,6 +204,13 @@ static void p3_of_a_mask(void **state)
 	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_FALSE);
 	assert_int_equal(judged(1, 0, ALONE, EPOLLONESHOT), HOLDS_FALSE);
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_FALSE);
+	s.unregistered = true;
+	assert_int_equal(judged(0, 0, -1, 0), HOLDS_TRUE);
+	assert_int_equal(judged(1, 0, ALONE, EPOLLOUT), HOLDS_FALSE); // it has a row again
+	strcpy(l.hidden, "a process that cannot be looked into");
+	assert_int_equal(judged(0, 0, -1, 0), HOLDS_OPEN);
+	l.hidden[0] = '\0';
+	s.unregistered = false;
 	s.s.waits[0].how |= CTP_WAIT_REFUSED;
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_TRUE);
 	tasks[1].nr = SYS_read; // a thread waits for it by itself
@@ -229,7 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_set_in_which_a_thread_sleeps), TEST(a_set_within_another), TEST(another_number_of_the_set),
 		TEST(a_set_that_is_given_to_poll), TEST(a_thread_that_polls_and_is_busy), TEST(registrations_that_lack_something),
-		TEST(without_a_row), TEST(behind_a_mask), TEST(p3_of_a_mask), TEST(p3_of_a_set),
+		TEST(without_a_row), TEST(a_row_that_went_with_its_event), TEST(behind_a_mask), TEST(p3_of_a_mask), TEST(p3_of_a_set),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "analyze/case/stuck.h"
 
 #include "ctp/rules.h"
+#include "ctp/wait_inference.h"
 
 static const struct ctp_wait *wait_of(const struct ctp_state *state, const struct witness *seen)
 {
@@ -12,6 +13,15 @@ static const struct ctp_wait *wait_of(const struct ctp_state *state, const struc
 		if (state->waits[i].fd == seen->fd && state->waits[i].gen == seen->gen)
 			return &state->waits[i];
 	return NULL;
+}
+
+// All that is known is that it wanted to accept a connection: it may wait for something else since, such as
+// the end of another one.
+static bool only_full(const struct suspect *s)
+{
+	const struct ctp_fd *f = image_fd(s->image, (int32_t)s->witness->fd);
+	return ctp_wait_full(s->wait) && !(s->wait->how & CTP_WAIT_REGISTERED) &&
+	       !(f && ctp_stands_there(f, s->state));
 }
 
 static int consider(const struct pass *pass, const struct suspect *s, const struct stuck_terms *terms,
@@ -27,6 +37,8 @@ static int consider(const struct pass *pass, const struct suspect *s, const stru
 	if (proof.beside == BESIDE_THERE && proof.verdict > VERDICT_SUSPECT &&
 	    !proof_beyond_reach(obligations_held(&proof)))
 		proof.verdict = VERDICT_SUSPECT;
+	if (proof.verdict > VERDICT_SUSPECT && only_full(s) && !proof_beyond_reach(obligations_held(&proof)))
+		proof.verdict = VERDICT_SUSPECT;
 	if (proof.verdict == VERDICT_NONE)
 		return 0;
 	case_of_wait(&c, pass, s, out);
@@ -34,6 +46,8 @@ static int consider(const struct pass *pass, const struct suspect *s, const stru
 	const struct ctp_fd *fd = c.fd < 0 ? NULL : image_fd(s->image, c.fd);
 	if (terms->describe)
 		terms->describe(&c, fd && fd->gen == c.gen ? fd : NULL, out);
+	if (ctp_wait_full(s->wait))
+		c.fix = "where accept fails with EMFILE, note it, and resume the acceptor whenever a descriptor was closed";
 	return results_add(out, &c);
 }
 

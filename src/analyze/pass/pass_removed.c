@@ -113,6 +113,13 @@ static bool is_refused(const struct suspect *s)
 	return s->wait && (s->wait->how & CTP_WAIT_REFUSED);
 }
 
+// What it waits for is no longer registered at all: its event was the last.
+static bool is_unregistered(const struct suspect *s)
+{
+	const struct ctp_fd *f = image_fd(s->image, (int32_t)s->witness->fd);
+	return !is_refused(s) && f && f->gen == (uint32_t)s->witness->gen && f->reg_epfd < 0;
+}
+
 // Whose own EPOLL_CTL_MOD failed, as there was no registration, or who came to wait for what the registration
 // left out already: only the engine saw that it does so still.
 static enum verdict of_open(const struct suspect *s, const struct obligations *o)
@@ -123,7 +130,31 @@ static enum verdict of_open(const struct suspect *s, const struct obligations *o
 	so.verdict = stuck_conclude(o, true);
 	if (!is_refused(s))
 		pauses_weaken(&so, s, true);
+	if (!s->wait && so.verdict > VERDICT_SUSPECT && !proof_beyond_reach(obligations_held(o)))
+		so.verdict = VERDICT_SUSPECT; // nothing told it to wait for more
 	return so.verdict == VERDICT_PROVEN ? VERDICT_LIKELY : so.verdict;
+}
+
+// What was registered for one event is taken out by whoever takes that, mostly a library.
+static void describe_unregistered(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
+{
+	const struct ctp_cand *del = image_del_of(c->about.image, c->fd, c->gen);
+	if (ctp_wait_full(c->about.wait)) {
+		c->claim =
+			"found no descriptor free for a connection, and waits: its listener is registered nowhere, "
+			"though one is free now";
+		return;
+	}
+	c->claim = "waits for a descriptor that is ready, and registered nowhere since its last event";
+	c->fix = "register it again before each wait: what is registered for one event is gone with it";
+	case_event(c, fd->event_time, 0,
+		   results_text(out, "the last event of fd %d#%u comes", c->fd, c->gen));
+	if (del)
+		c->actor = (struct case_party){.did = "removed by",
+					       .id = del->closer,
+					       .call = "epoll_ctl",
+					       .ticks = del->time,
+					       .stack = del->closer_stack};
 }
 
 static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
@@ -133,6 +164,8 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 			"waits for a descriptor that is registered nowhere: its EPOLL_CTL_MOD failed with ENOENT";
 		c->fix =
 			"look at what epoll_ctl says: where EPOLL_CTL_MOD fails with ENOENT, EPOLL_CTL_ADD is due";
+	} else if (fd && is_unregistered(&c->about)) {
+		describe_unregistered(c, fd, out);
 	} else {
 		c->claim = "waits for an event that its descriptor's registration leaves out";
 		c->fix = "register the descriptor for what is waited for before each wait";
@@ -190,6 +223,10 @@ const struct pass pass_removed = {
 		"to pause a connection: it is SUSPECT until every loop has slept ten times as long as ever before.\n"
 		"An EPOLL_CTL_MOD that fails with ENOENT registers nothing: a coroutine that ignores the error and\n"
 		"waits is never woken.\n"
+		"\n"
+		"What is registered for one event is gone with it, as libevent does it without EV_PERSIST: a\n"
+		"coroutine that waits again, and does not register again, hears nothing. It is reported if the\n"
+		"descriptor is ready.\n"
 		"\n"
 		"A loop around poll or select has no registrations; there, the descriptor is missing in the next\n"
 		"set. CTP002 is reported if it was in a set after its waiter suspended, and every loop now sleeps\n"

@@ -38,20 +38,21 @@ struct suspect {
 	uint64_t found_ns;
 	uint64_t next_ns; // not inspected again before
 	unsigned inspections;
-	unsigned retries; // further ones that could not decide whether it is stuck
-	bool shown;       // all that the engine has to show for PROVEN, it has
-	bool proven;      // and memory can tell no more: it is not inspected again
-	unsigned decided; // enum decided (witness/decided.h), after the last inspection
-	unsigned stood;   // so many inspections in succession have decided so
-	bool gone;        // refuted: dropped at the next turn
-	int ready;        // F is ready for what it waits for: 1, 0, -1 = not known
-	bool unsearched;  // the last inspection did not search memory: the program did not come to rest
-	unsigned ticking; // of a timer that others left disarmed: others made in one place with it that
-			  // expire on
-	bool put_off;     // its event came, and a timer of the program's may be what its turn waits for
-	bool swept;       // F is open, and the program wakes by itself: it may resume C then
-	bool firm;        // it suspended for F, as far as can be known (kernel_stuck.c)
-	struct beside {   // another descriptor whose event may resume it: P2 does not hold then
+	unsigned retries;  // further ones that could not decide whether it is stuck
+	bool shown;        // all that the engine has to show for PROVEN, it has
+	bool proven;       // and memory can tell no more: it is not inspected again
+	unsigned decided;  // enum decided (witness/decided.h), after the last inspection
+	unsigned stood;    // so many inspections in succession have decided so
+	bool gone;         // refuted: dropped at the next turn
+	int ready;         // F is ready for what it waits for: 1, 0, -1 = not known
+	bool unsearched;   // the last inspection did not search memory: the program did not come to rest
+	unsigned ticking;  // of a timer that others left disarmed: others made in one place with it that
+			   // expire on
+	bool unregistered; // F was registered once, and is nowhere now: asked only while it is ready
+	bool put_off;      // its event came, and a timer of the program's may be what its turn waits for
+	bool swept;        // F is open, and the program wakes by itself: it may resume C then
+	bool firm;         // it suspended for F, as far as can be known (kernel_stuck.c)
+	struct beside {    // another descriptor whose event may resume it: P2 does not hold then
 		enum {
 			BESIDE_NONE,
 			BESIDE_AWAY,  // its registration leads to the coroutine

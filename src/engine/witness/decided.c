@@ -9,6 +9,7 @@
 #include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/wait_inference.h"
+#include "engine/witness/stuck_wait.h"
 
 // May a signal that it took just now be its end? By then ctp-analyze would know.
 static bool asked_lately(const struct ctp_ext *e)
@@ -44,7 +45,7 @@ static bool is_told(const struct suspect *s)
 		return true;
 	case RULE_ONESHOT:
 	case RULE_DELIVERED:
-		return s->firm;
+		return s->firm && !stuck_wait_full(s);
 	case RULE_TIMER:
 		return s->firm && ctp_timer_own(&s->c.was, s->s.id);
 	}

@@ -138,7 +138,9 @@ static bool put_off(const struct inspection *l, struct suspect *s, const char *t
 		     (l->turns > s->turns0 + FEW_TURNS && now > s->found_ns + SLOW_NS);
 	if (s->put_off)
 		return false;
-	inspect_say(a, HOLDS_OPEN, "its event came, and its resume may be delayed: the program has %s",
+	inspect_say(a, HOLDS_OPEN, "%s: the program has %s",
+		    s->unregistered || stuck_wait_full(s) ? "it may be registered again later" :
+							    "its event came, and its resume may be delayed",
 		    timer);
 	return true;
 }
@@ -188,6 +190,12 @@ static void edge(const struct inspection *l, struct suspect *s, const struct reg
 			"fd %d#%u is %s%s, and registered edge-triggered in epoll fd %d: the edge came after its "
 			"last try and before it suspended",
 			s->c.fd, s->c.gen, way, unread, o->epfd);
+	else if (stuck_wait_full(s))
+		inspect_say(
+			a, HOLDS_TRUE,
+			"fd %d#%u is readable, and registered edge-triggered in epoll fd %d: its last accept found "
+			"no descriptor free (EMFILE), and no event came since; one is free now",
+			s->c.fd, s->c.gen, o->epfd);
 	else
 		inspect_say(
 			a, HOLDS_TRUE,
@@ -269,7 +277,7 @@ static void timer(struct inspection *l, struct suspect *s, const struct registra
 static bool queries_ready(const struct suspect *s)
 {
 	return s->rule == RULE_MISSED_EDGE || s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED ||
-	       s->rule == RULE_WRONG_WAITER;
+	       s->rule == RULE_WRONG_WAITER || s->unregistered;
 }
 
 // What rests on "ready" needs a thread that sleeps in the set, and another look at F now.
@@ -293,6 +301,26 @@ static bool ready(struct inspection *l, struct suspect *s, const struct registra
 	return s->ready == 1 && (o->slept || !o->n);
 }
 
+// What was taken as a wait for connections is one only if there are some, and could be taken. False: said.
+static bool could_accept(const struct inspection *l, struct suspect *s)
+{
+	struct inspect_answer *a = &s->a[PROOF_P3];
+	int can = stuck_wait_full(s) ? stuck_wait_can_open(l->pid) : 1;
+	if (can == 0)
+		inspect_say(
+			a, HOLDS_OPEN,
+			"no descriptor was free for a connection of fd %d#%u, and none is: the process has "
+			"as many as it may",
+			s->c.fd, s->c.gen);
+	else if (can < 0 || (stuck_wait_full(s) && s->ready < 0))
+		inspect_say(a, HOLDS_OPEN, "it cannot be told whether a connection could be accepted now");
+	else if (stuck_wait_full(s) && !s->ready)
+		inspect_say(a, HOLDS_FALSE, "no connection waits at fd %d#%u", s->c.fd, s->c.gen);
+	else
+		return true;
+	return false;
+}
+
 static void judge_p3(struct inspection *l, struct suspect *s, const char *set)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
@@ -311,7 +339,8 @@ static void judge_p3(struct inspection *l, struct suspect *s, const char *set)
 	}
 	s->c.was = f;
 	struct registrations_of o = registrations_of(l, s);
-	if (!ready(l, s, &o))
+	if (!ready(l, s, &o) || !could_accept(l, s) ||
+	    ((s->unregistered || stuck_wait_full(s)) && put_off(l, s, set, a)))
 		return;
 	if (s->rule == RULE_ONESHOT)
 		one_shot(l, s, &o, set);
@@ -347,6 +376,8 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 {
 	const struct ctp_fd *f = &s->c.was;
 	bool firm = stuck_wait_firm(s, pid);
+	if (stuck_wait_full(s))
+		return "its last accept of it found no descriptor free";
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REFUSED))
 		return "its last try had to wait, and it meant to register it";
 	if (firm && s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))

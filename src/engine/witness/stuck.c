@@ -40,7 +40,8 @@ struct walk {
 	size_t n, room;
 	uint64_t *referenced; // sorted: ids that an open registration names
 	size_t nreferenced, referenced_room;
-	bool many; // an entry does not name all who wait
+	bool many;   // an entry does not name all who wait
+	int crowded; // no descriptor is free: 1, -1: one is; 0: not asked
 	struct unheard_sets sets;
 	struct registrations registrations;
 	struct registration **by_number; // rows, sorted by number
@@ -262,16 +263,28 @@ static bool went_to_another(const struct walk *w, const struct suspect *x, uint3
 	       (d.life == CTP_RUNNING || (d.life == CTP_SUSPENDED && d.since > ctp_state_latest(&x->s)));
 }
 
+// Nothing to blame anybody for, as long as no connection could be accepted.
+static bool crowded(struct walk *w, const struct suspect *x)
+{
+	if (!w->crowded && stuck_wait_full(x))
+		w->crowded = stuck_wait_can_open(w->pid) == 1 ? -1 : 1;
+	return stuck_wait_full(x) && w->crowded > 0;
+}
+
 // Of what is it suspected?
-static enum ctp_rule rule_of(const struct walk *w, struct suspect *x)
+static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 {
 	unsigned rows;
 	int set;
 	uint32_t events = armed(w, x->c.fd, &rows, &set);
 	bool late = signals_late(w->deadline_ns), firm = stuck_wait_firm(x, w->pid), ask = w->asleep && !late;
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
+	if (crowded(w, x))
+		return RULE_NONE;
 	if (!rows) {
-		x->ready = ask && told ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
+		x->ready = ask && (told || firm) ?
+				   stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) :
+				   -1;
 		return unheard_without_row(x, told, firm);
 	}
 	if (set >= 0 && firm && ask && w->sets.known && !unheard_polled(&w->sets, set) &&

@@ -4,12 +4,15 @@
 // certain that is, and what the kernel says of the descriptor.
 #include "engine/witness/stuck_wait.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +28,8 @@ uint32_t stuck_wait_directions(const struct suspect *s)
 	uint32_t e = s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events;
 	uint32_t in = EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI | EPOLLRDHUP,
 		 out = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
+	if (s->wait < 0 && s->c.was.reg_epfd < 0)
+		return EPOLLIN; // as stuck_wait_needed()
 	return (e & in ? (uint32_t)EPOLLIN : 0) | (e & out ? (uint32_t)EPOLLOUT : 0);
 }
 
@@ -54,6 +59,26 @@ bool stuck_wait_firm(const struct suspect *s, pid_t pid)
 	const struct ctp_wait *wait = s->wait >= 0 ? &s->s.waits[s->wait] : NULL;
 	bool noted = ctp_event_noted(f, &s->s, wait) && !references_through(s, pid);
 	return ctp_wait_firm(f, s->c.fd, &s->s, wait, noted);
+}
+
+bool stuck_wait_full(const struct suspect *s)
+{
+	return s->wait >= 0 && ctp_wait_full(&s->s.waits[s->wait]);
+}
+
+int stuck_wait_can_open(pid_t pid)
+{
+	char path[64];
+	struct rlimit limit;
+	snprintf(path, sizeof(path), "/proc/%d/fd", living_of(pid));
+	DIR *d = prlimit(pid, RLIMIT_NOFILE, NULL, &limit) ? NULL : opendir(path);
+	if (!d)
+		return -1;
+	rlim_t below = 0;
+	for (const struct dirent *e; (e = readdir(d));) // a number above was opened under a higher limit
+		below += isdigit((unsigned char)*e->d_name) && strtoul(e->d_name, NULL, 10) < limit.rlim_cur;
+	closedir(d);
+	return below < limit.rlim_cur;
 }
 
 static int copy_of(pid_t pid, int fd)

@@ -46,6 +46,10 @@ bool stuck_wait_firm(const struct suspect *s, pid_t pid); // it suspended for F,
 // Is the open F ready for all of these? 1, 0, -1 = cannot be told. The copy of the
 // descriptor that this takes is gone when it returns.
 int stuck_wait_ready(pid_t pid, int fd, uint32_t directions);
+// Has the process fewer descriptors than it may have? 1, 0, -1 = cannot be told.
+int stuck_wait_can_open(pid_t pid);
+// Its last accept found no descriptor free.
+bool stuck_wait_full(const struct suspect *s);
 // How many bytes of F are unread. -1: cannot be told.
 int stuck_wait_unread(pid_t pid, int fd);
 // Is the timerfd disarmed, with no expiry to be read? 1, 0, -1 = cannot be told.

@@ -104,6 +104,9 @@ static uint64_t wait_key(int32_t fd, uint32_t gen)
 static void add(struct batch *b, uint32_t cand, uint32_t station, const struct ctp_state *c, int wait)
 {
 	struct suspects *s = b->s;
+	const struct ctp_cand *of = &s->r->cands[cand];
+	if (of->kind == CTP_CAND_DEL && of->time < c->since)
+		return; // it was gone when C came to wait: that is for stuck_gather()
 	uint32_t *known = place(s, cand, c->id);
 	if (*known)
 		return;

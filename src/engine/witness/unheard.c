@@ -92,20 +92,26 @@ void unheard_sets_deinit(struct unheard_sets *u)
 bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f)
 {
 	if (f->reg_epfd < 0)
-		return (f->flags & CTP_FD_REFUSED) || f->event_time;
+		return (f->flags & (CTP_FD_REFUSED | CTP_FD_LISTENS)) || f->event_time;
 	if ((f->waiter[0] && !(f->reg_events & IN_EVENTS)) || (f->waiter[1] && !(f->reg_events & OUT_EVENTS)))
 		return true;
 	return u->known && u->n && !(f->flags & CTP_FD_MANYREGS) && !unheard_polled(u, f->reg_epfd);
 }
 
-enum ctp_rule unheard_without_row(const struct suspect *s, bool told, bool firm)
+// What is ready would have woken it, where it waits as it did before: with its event, if that came after it
+// suspended, else with the registration that it lacks.
+enum ctp_rule unheard_without_row(struct suspect *s, bool told, bool firm)
 {
 	uint32_t how = s->wait >= 0 ? s->s.waits[s->wait].how : 0;
-	if (!(how & CTP_WAIT_EAGAIN))
-		return RULE_NONE;
-	if (how & CTP_WAIT_REFUSED)
+	bool tried = how & (CTP_WAIT_EAGAIN | CTP_WAIT_FULL);
+	if ((how & CTP_WAIT_EAGAIN) && (how & CTP_WAIT_REFUSED))
 		return RULE_REMOVED;
-	return told && firm && s->ready == 1 ? RULE_DELIVERED : RULE_NONE;
+	if (!firm || s->ready != 1)
+		return RULE_NONE;
+	if (told)
+		return tried ? RULE_DELIVERED : RULE_NONE;
+	s->unregistered = tried || s->wait < 0;
+	return s->unregistered ? RULE_REMOVED : RULE_NONE;
 }
 
 // Without an event that resumed it where it stands, only its own registration, and what it left there to be
@@ -124,15 +130,38 @@ bool unheard_abandoned(pid_t pid, int epfd)
 
 // ------------------------------------------------------------------------ P3
 
+// Its registration went with an event that it had, and none was made since.
+static void unregistered(struct inspection *l, struct suspect *s)
+{
+	struct inspect_answer *a = &s->a[PROOF_P3];
+	if (*l->hidden)
+		inspect_say(a, HOLDS_OPEN, "%.180s: it may be registered there", l->hidden);
+	else if (stuck_wait_full(s))
+		inspect_say(
+			a, HOLDS_TRUE,
+			"fd %d#%u is registered nowhere, and a connection waits there: its last accept found "
+			"no descriptor free (EMFILE), and one is free now",
+			s->c.fd, s->c.gen);
+	else
+		inspect_say(
+			a, HOLDS_TRUE,
+			"fd %d#%u is registered nowhere, and ready: its registration went with the last event, "
+			"and none was made since",
+			s->c.fd, s->c.gen);
+}
+
 static void without_event(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	bool is_refused = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REFUSED);
-	if (rows->needed || (rows->n && !(rows->events & CTP_REG_EVENTS)) || (!rows->n && !is_refused))
+	if (rows->needed || (rows->n && !(rows->events & CTP_REG_EVENTS)) ||
+	    (!rows->n && !is_refused && !s->unregistered) || (rows->n && s->unregistered))
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered for it, or was a one-shot", s->c.fd,
 			    s->c.gen);
 	else if (kernel_threads_hold(l, s))
 		return;
+	else if (s->unregistered)
+		unregistered(l, s);
 	else if (rows->n)
 		kernel_say_masked(s, rows->epfd, rows->events);
 	else

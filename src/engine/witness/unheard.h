@@ -22,7 +22,7 @@ bool unheard_polled(const struct unheard_sets *u, int epfd);
 
 // What a suspect without any registration is suspected of, or RULE_NONE. `told`: an event came after it
 // suspended.
-enum ctp_rule unheard_without_row(const struct suspect *s, bool told, bool firm);
+enum ctp_rule unheard_without_row(struct suspect *s, bool told, bool firm);
 // Is there reason to think that it waits for what its registration, with these events, leaves out?
 bool unheard_masked(const struct suspect *s, uint32_t events, bool firm);
 // May it be told again, by a set that has its row, armed, and that nobody polls? Its events wait there.

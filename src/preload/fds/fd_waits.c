@@ -436,6 +436,20 @@ void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll
 	slice_adds(g, &w);
 }
 
+__attribute__((noinline, cold)) void fd_waits_full(struct thread_ctx *g, int fd)
+{
+	struct ctp_wait w = {
+		.fd = fd, .gen = fds_open_gen(g, fd), .events = EPOLLIN, .how = CTP_WAIT_FULL, .epfd = -1};
+	for (uint32_t i = 0; i < g->nwaits; i++) {
+		if (g->waits[i].fd == fd && g->waits[i].gen == w.gen) {
+			g->waits[i].how |= CTP_WAIT_FULL;
+			return;
+		}
+	}
+	if (w.gen && g->current->entity == CTP_COROUTINE)
+		slice_adds(g, &w);
+}
+
 void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev,
 			 const struct frame *f)
 {

@@ -202,6 +202,8 @@ void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct ep
 void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing);
 // Its registration in epfd could not be modified, as there is none (ENOENT).
 void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
+// What came there could not be accepted: no descriptor is free (EMFILE).
+void fd_waits_full(struct thread_ctx *g, int fd);
 void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f);
 // A registration from before ctp-run attached, which gets this time, and leads to this coroutine (NULL: to
 // none); and the same taken back. Not where a hook has seen one.

@@ -33,8 +33,11 @@ static inline void failed(struct thread_ctx *g, struct ctp_fd *e, int fd, uint32
 	g->eagain = g->probed = false;
 	if (CTP_UNLIKELY(why == EBADF))
 		bad_used(g, fd, events, f);
-	if (why != EAGAIN && why != EINPROGRESS)
+	if (why != EAGAIN && why != EINPROGRESS) {
+		if (CTP_UNLIKELY((why == EMFILE || why == ENFILE) && events == EPOLLIN))
+			fd_waits_full(g, fd);
 		return;
+	}
 	uint32_t gen = CTP_LIKELY(e && ctp_peek(&e->life) == CTP_FD_OPEN) ? ctp_peek(&e->gen) :
 									    fds_gen(g, fd);
 	g->eagain = gen != 0;
