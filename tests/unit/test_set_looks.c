@@ -54,7 +54,8 @@ static int write_lines(char path[32])
 static void reads_names(void **state)
 {
 	static const char text[] = "{\"fd\":9,\"gen\":2,\"name\":\"[::1]:80 <- [::1]:4\"}\n{\"fd\":7,\"gen\":1,\"name\":\"socket:[5]\"}\n"
-				   "{\"fd\":3,\"gen\":1,\"name\":\"/run/x.sock\"}\n{\"fd\":4,\"gen\":1,\"na";
+				   "{\"fd\":3,\"gen\":1,\"name\":\"/run/x.sock\"}\n"
+				   "{\"fd\":8,\"gen\":2,\"name\":\"pipe:[6]\",\"ns\":5,\"ready\":true,\"unread\":7}\n{\"fd\":4,\"gen\":1,\"na";
 	char path[32];
 	struct descriptors d = { 0 };
 	(void)state;
@@ -66,6 +67,13 @@ static void reads_names(void **state)
 	assert_null(descriptors_name(&d, 9, 1));
 	assert_null(descriptors_name(&d, 7, 1));
 	assert_null(descriptors_name(&d, 4, 1));
+	assert_null(descriptors_name(&d, 8, 2));
+	const struct descriptor *is = descriptors_find(&d, 8, 2);
+	assert_non_null(is);
+	assert_true(is->asked && is->ready && is->unread == 7 && is->ns == 5);
+	assert_null(descriptors_find(&d, 8, 1));
+	is = descriptors_find(&d, 9, 2);
+	assert_true(is && !is->asked);
 	assert_int_equal(d.bad_lines, 1);
 	descriptors_deinit(&d);
 }

@@ -3,7 +3,10 @@
 // A descriptor was used by a coroutine if that read or wrote it last, or if its events resumed the coroutine:
 // a handler on the native stack may have read for it (Asio). What was used is told, and no more: whether the
 // coroutine waits for it is not known, so this is a fact. The entry of a closed descriptor keeps who used it,
-// until its number is handed out again.
+// until its number is handed out again. That a peer is silent is said only where the kernel has nothing for
+// the coroutine to read, and it stands where it waited for that peer before, or the peer never said anything:
+// one that was answered may wait for something else. A pipe of the program's own has no peer, and whom its
+// events resumed did not use it: mostly it wakes the loop.
 #include "analyze/report/last_used.h"
 
 #include <errno.h>
@@ -16,6 +19,7 @@
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "base/text.h"
+#include "ctp/wait_inference.h"
 #include "ctp/words.h"
 
 #define LONG_NS 1000000000ULL
@@ -30,7 +34,8 @@ struct group { // of one image, suspended at the same place
 	uint32_t stack;
 	enum how how;
 	bool healthy;
-	size_t n, used, silent;
+	size_t n, used, silent, unread, ended; // used: of these there are, by what is there to be read
+	int64_t bytes;                         // unread, in each; -1: not the same
 	uint64_t longest_ns;
 	int32_t lo, hi;          // the descriptors
 	const struct ctp_fd *fd; // of the lowest
@@ -42,6 +47,7 @@ struct last_used {
 	size_t n, room;
 	struct idmap by_key;  // of the image under way
 	struct idmap used_by; // entity -> row of the table of descriptors
+	struct idmap open;    // file -> row of a descriptor that is open
 	struct longest_wait *ended;
 	size_t nended, ended_room;
 };
@@ -59,6 +65,12 @@ static uint64_t touched(const struct ctp_fd *f)
 	return t > f->opened ? t : f->opened;
 }
 
+// Its other end is in this program.
+static bool is_own(const struct last_used *u, const struct ctp_fd *f)
+{
+	return f->peer_desc && idmap_get(&u->open, f->peer_desc) != IDMAP_NONE;
+}
+
 static int note_user(struct last_used *u, const struct image *m, uint64_t who, size_t row)
 {
 	uint64_t id = who & CTP_FD_UNNAMED ? 0 : who & CTP_ID_MASK;
@@ -74,12 +86,17 @@ static int find_users(struct last_used *u, const struct image *m)
 	int e = 0;
 	for (size_t i = 0; !e && i < m->fds.n; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
+		if (f->life == CTP_FD_OPEN && f->desc && f->peer_desc)
+			e = idmap_set(&u->open, f->desc, (uint32_t)i);
+	}
+	for (size_t i = 0; !e && i < m->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
 		if (!can_answer(f))
 			continue;
 		e = note_user(u, m, f->last_in, i);
 		if (!e)
 			e = note_user(u, m, f->last_out, i);
-		if (!e)
+		if (!e && !is_own(u, f))
 			e = note_user(u, m, f->learned, i);
 	}
 	return e;
@@ -134,6 +151,32 @@ static struct group *group_of(struct last_used *u, const struct image *m, const 
 	return &u->v[u->n++];
 }
 
+// Is the peer what it waits for, as far as can be known? It has told it before at this place, or in its last
+// try, or it never said anything.
+static bool awaits_peer(const struct ctp_fd *f, int32_t fd, const struct ctp_state *s)
+{
+	uint64_t key = (uint64_t)(uint32_t)fd << 32 | f->gen;
+	return ctp_stands_there(f, s) || !f->last_in || s->tried == key;
+}
+
+// What of F is there to be read, by the last look at the kernel.
+static void count_unread(const struct last_used *u, struct group *g, int32_t fd, const struct ctp_fd *f,
+			 const struct ctp_state *s, const struct wait *w)
+{
+	const struct descriptor *d = descriptors_find(&g->image->descriptors, fd, f->gen);
+	uint64_t since = w->since ? world_ns(u->report->world, w->since) : UINT64_MAX;
+	if (!d || !d->asked || w->how != ALIVE || is_own(u, f) || d->ns < since)
+		return;
+	if (d->unread > 0) {
+		g->bytes = g->unread && g->bytes != d->unread ? -1 : d->unread;
+		g->unread++;
+	} else if (d->ready) {
+		g->ended++;
+	} else {
+		g->silent += d->ns - since >= LONG_NS && f->event_time < w->since && awaits_peer(f, fd, s);
+	}
+}
+
 static int count(struct last_used *u, const struct image *m, const struct ctp_state *s, const struct wait *w)
 {
 	struct group *g = group_of(u, m, s, w);
@@ -147,7 +190,7 @@ static int count(struct last_used *u, const struct image *m, const struct ctp_st
 	const struct ctp_fd *f = table_row(&m->fds, used);
 	int32_t fd = (int32_t)table_index(&m->fds, used);
 	g->used++;
-	g->silent += w->since && f->event_time < w->since;
+	count_unread(u, g, fd, f, s, w);
 	if (g->lo < 0 || fd < g->lo) {
 		g->lo = fd;
 		g->fd = f;
@@ -198,27 +241,50 @@ static int count_all(struct last_used *u, const struct image *m)
 	return e ? e : count_resumed(u, m);
 }
 
+// Of `n` of those that used something; all of them: without the number.
+static size_t add(char *buf, size_t bytes, const struct group *g, size_t n, const char *what)
+{
+	if (n == g->used)
+		return (size_t)snprintf(buf, bytes, ", %s", what);
+	return (size_t)snprintf(buf, bytes, ", of %zu %s", n, what);
+}
+
+static void unread_text(const struct group *g, char *buf, size_t bytes)
+{
+	char what[64];
+	size_t at = 0;
+	if (g->bytes < 0)
+		snprintf(what, sizeof(what), "bytes unread");
+	else
+		snprintf(what, sizeof(what), "%" PRId64 " byte%s unread%s", g->bytes,
+			 g->bytes == 1 ? "" : "s", g->unread > 1 ? " each" : "");
+	if (g->unread)
+		at += add(buf, bytes, g, g->unread, what);
+	if (g->ended && at < bytes)
+		at += add(buf + at, bytes - at, g, g->ended, "the end unread");
+	if (g->silent && at < bytes)
+		snprintf(buf + at, bytes - at,
+			 g->silent == g->used ? ", peer silent" : ", some peers silent");
+}
+
 static void used_text(const struct group *g, char *buf, size_t bytes)
 {
 	const char *name =
 		g->fd && g->used == 1 ? descriptors_name(&g->image->descriptors, g->lo, g->fd->gen) : NULL;
-	char more[24] = "";
+	char more[24] = "", unread[128] = "";
 	*buf = 0;
 	if (!g->fd)
 		return;
 	if (g->hi > g->lo)
 		snprintf(more, sizeof(more), " ... %d", g->hi);
+	unread_text(g, unread, sizeof(unread));
 	snprintf(buf, bytes, ", last used fd %d%s (%s%s%s)%s", g->lo, more, words_kind(g->fd->kind),
-		 name ? " " : "", name ? name : "",
-		 g->how == RESUMED    ? "" :
-		 g->silent == g->used ? ", peer silent" :
-		 g->silent            ? ", some peers silent" :
-					"");
+		 name ? " " : "", name ? name : "", unread);
 }
 
 static int say(struct last_used *u, const struct group *g)
 {
-	char span[32], place[200], used[160];
+	char span[32], place[200], used[320];
 	text_duration(span, sizeof(span), g->longest_ns);
 	struct symbols **symbols = u->report->symbols;
 	frames_where(symbols ? symbols[g->image - u->report->world->images] : NULL, g->image, g->stack, place,
@@ -254,6 +320,7 @@ int last_used_facts(struct report *r, bool parked)
 		e = count_all(&u, m);
 		idmap_deinit(&u.by_key);
 		idmap_deinit(&u.used_by);
+		idmap_deinit(&u.open);
 	}
 	if (!e && u.n)
 		qsort(u.v, u.n, sizeof(*u.v), by_age);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Names for what coroutines wait for: sockets by their inode from /proc/PID/net, everything else as
-// /proc/PID/fd shows it. The deadline stops the work between two lines, and each line stands alone.
+// /proc/PID/fd shows it. The deadline stops the work between two lines, and each line stands alone. What is
+// unread is asked of a copy of the descriptor, which keeps a file alive for a moment: only while every thread
+// sleeps.
 #include "engine/witness/descriptors.h"
 
 #include <arpa/inet.h>
@@ -15,6 +17,9 @@
 #include "engine/witness/evidence.h"
 #include "engine/inspect/inspect.h"
 #include "engine/target/proc.h"
+#include "engine/witness/stuck_wait.h"
+
+enum { ASK_MAX = 16384 };
 
 struct named {
 	uint64_t ino;
@@ -102,6 +107,19 @@ static int by_ino(const void *a, const void *b)
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
+// Has it an other end that may be waited for?
+static bool has_peer(const struct ctp_fd *f)
+{
+	return !(f->flags & CTP_FD_LISTENS) && (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UDP ||
+						f->kind == CTP_FD_UNIX || f->kind == CTP_FD_PIPE);
+}
+
+static bool was_used(const struct ctp_fd *f)
+{
+	return has_peer(f) && ((f->last_in && !(f->last_in & CTP_FD_UNNAMED)) ||
+			       (f->last_out && !(f->last_out & CTP_FD_UNNAMED)));
+}
+
 // The numbers below the one returned may have waiters; bits says which may.
 static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 {
@@ -120,8 +138,9 @@ static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 			}
 	}
 	for (uint64_t fd = ctp_walk_from(&numbers, 0); fd < numbers.n;
-	     fd = ctp_walk_from(&numbers, fd + 1)) // and those whose events resumed somebody
-		if (r->fds[fd].life == CTP_FD_OPEN && r->fds[fd].learned) {
+	     fd = ctp_walk_from(&numbers,
+				fd + 1)) // and those whose events resumed somebody, or that were used
+		if (r->fds[fd].life == CTP_FD_OPEN && (r->fds[fd].learned || was_used(&r->fds[fd]))) {
 			bits[fd / 8] |= (unsigned char)(1 << fd % 8);
 			high = fd >= high ? (uint32_t)fd + 1 : high;
 		}
@@ -155,7 +174,19 @@ static void read_names(struct names *s, const struct ctp_region *r, pid_t pid, c
 		qsort(s->v, s->n, sizeof(*s->v), by_ino);
 }
 
-static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, const struct ctp_fd *f)
+// What of it is there to be read, and how much that is. Nothing where it cannot be told.
+static void add_unread(json_t *o, pid_t pid, int fd)
+{
+	int bytes = 0, is = stuck_wait_readable(pid, fd, &bytes);
+	if (is < 0)
+		return;
+	json_object_set_new(o, "ns", json_integer((json_int_t)proc_now_ns()));
+	json_object_set_new(o, "ready", json_boolean(is));
+	json_object_set_new(o, "unread", json_integer(bytes));
+}
+
+static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, const struct ctp_fd *f,
+		      bool ask)
 {
 	char link[128];
 	if (!proc_fd_link(pid, fd, link, sizeof(link)))
@@ -177,14 +208,30 @@ static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, c
 			      f->reg_epfd >= 0);
 	if (!o)
 		return;
+	if (ask && has_peer(f))
+		add_unread(o, pid, fd);
 	json_dumpf(o, out, JSON_COMPACT);
 	fputc('\n', out);
 	json_decref(o);
 }
 
+bool descriptors_wanted(const struct ctp_region *r)
+{
+	struct ctp_walk w = ctp_walk_states(r);
+	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
+		const struct ctp_state *c = &r->states[i];
+		if (ctp_load32(&c->owner) == CTP_OWNER_GUEST && c->life == CTP_SUSPENDED && !c->nwaits &&
+		    c->entity == CTP_COROUTINE && c->runs)
+			return true;
+	}
+	return false;
+}
+
 void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t deadline_ns)
 {
 	struct names names = {0};
+	bool stopped, ask = proc_asleep(pid, &stopped);
+	unsigned asked = 0;
 	unsigned char *bits = calloc(1, r->fds_max / 8 + 1);
 	if (!bits)
 		return;
@@ -196,7 +243,7 @@ void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_
 		for (uint32_t fd = 0; fd < high && !signals_late(deadline_ns); fd++) {
 			struct ctp_fd f;
 			if ((bits[fd / 8] >> fd % 8 & 1) && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN)
-				write_one(out, &names, pid, (int)fd, &f);
+				write_one(out, &names, pid, (int)fd, &f, ask && asked++ < ASK_MAX);
 		}
 	}
 	fflush(out);

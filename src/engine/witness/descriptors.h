@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// descriptors.h - the open descriptors that suspended coroutines wait for.
+// descriptors.h - the open descriptors that suspended coroutines wait for, or have used.
 #pragma once
 
 #include <stdio.h>
@@ -8,5 +8,7 @@
 
 #include "ctp/region.h"
 
-// Writes descriptors.jsonl anew. Stops at the deadline, between lines.
+// Writes descriptors.jsonl anew, and what of them is unread. Stops at the deadline, between lines.
 void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t deadline_ns);
+// Is a coroutine suspended without a known wait, of which the descriptor that it used last may tell more?
+bool descriptors_wanted(const struct ctp_region *r);

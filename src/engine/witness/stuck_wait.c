@@ -101,6 +101,17 @@ int stuck_wait_unread(pid_t pid, int fd)
 	return e ? -1 : bytes;
 }
 
+int stuck_wait_readable(pid_t pid, int fd, int *bytes)
+{
+	int copy = copy_of(pid, fd);
+	if (copy < 0)
+		return -1;
+	struct pollfd p = {.fd = copy, .events = POLLIN};
+	int n = poll(&p, 1, 0), e = ioctl(copy, FIONREAD, bytes);
+	close(copy);
+	return n < 0 || e ? -1 : n;
+}
+
 int stuck_wait_ready(pid_t pid, int fd, uint32_t directions)
 {
 	int copy = copy_of(pid, fd);

@@ -52,6 +52,8 @@ int stuck_wait_can_open(pid_t pid);
 bool stuck_wait_full(const struct suspect *s);
 // How many bytes of F are unread. -1: cannot be told.
 int stuck_wait_unread(pid_t pid, int fd);
+// Is there anything to be read, or the end of it, and how many bytes? 1, 0, -1 = cannot be told.
+int stuck_wait_readable(pid_t pid, int fd, int *bytes);
 // Is the timerfd disarmed, with no expiry to be read? 1, 0, -1 = cannot be told.
 int stuck_wait_disarmed(pid_t pid, int fd);
 // Other periodic timers that were made in the same place, for the same set, and are armed. 0: too few of

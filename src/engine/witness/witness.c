@@ -22,7 +22,10 @@ enum {
 	WELL_CPU_MS = 500,
 	OWED_TRIES = 8,
 	LIVE_MOST_MS = 40000,
-	PROVE_TRIES = 20
+	PROVE_TRIES = 20,
+	DESCRIBE_MS = 1000,
+	DESCRIBE_MAX_MS = 16000,
+	DESCRIBE_SHARE = 50 // of a CPU
 };
 
 struct witness *witness_new(const struct ctp_region *r, pid_t pid, FILE *out, FILE *descriptors,
@@ -155,6 +158,22 @@ static void look_while_idle(struct witness *w, uint64_t now_ns)
 		proc_tasks_deinit(&w->last);
 }
 
+// What is unread, for who is killed without a last look. More seldom while nothing happens.
+static void describe(struct witness *w, uint64_t now_ns)
+{
+	uint64_t moves = ctp_region_moves(w->r);
+	if (!w->descriptors || now_ns < w->describe_ns)
+		return;
+	w->describe_ms = moves == w->describe_moves ? 2 * w->describe_ms : DESCRIBE_MS;
+	w->describe_ms = w->describe_ms < DESCRIBE_MAX_MS ? w->describe_ms : DESCRIBE_MAX_MS;
+	w->describe_moves = moves;
+	if (w->describe_begun && descriptors_wanted(w->r))
+		descriptors_write(w->descriptors, w->r, w->pid, now_ns + LIVE_MS * WITNESS_MS);
+	w->describe_begun = true;
+	uint64_t end_ns = proc_now_ns(), cost = DESCRIBE_SHARE * (end_ns - now_ns);
+	w->describe_ns = end_ns + (cost > w->describe_ms * WITNESS_MS ? cost : w->describe_ms * WITNESS_MS);
+}
+
 void witness_poll(struct witness *w, bool patient)
 {
 	w->patient = patient;
@@ -165,6 +184,7 @@ void witness_poll(struct witness *w, bool patient)
 	suspects_release(&w->suspects, now_ns);
 	control_group_check(&w->control, w->r, false);
 	witness_doubt_proven(w, now_ns);
+	describe(w, now_ns);
 	if (w->suspects.n)
 		complete_turns_note(&w->loops, w->r, now_ns);
 	if ((!w->suspects.n || w->control.owed) && now_ns >= w->check_ns)

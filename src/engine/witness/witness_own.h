@@ -36,6 +36,10 @@ struct witness {
 	uint64_t awake_ns;             // and so long it has waited for threads that were awake after a stop
 	unsigned scans;                // tries between ticks
 	size_t described;              // suspects that there were when the descriptors were written
+	uint64_t describe_ns;          // they are not written again before, unless there are more of them
+	uint64_t describe_ms;          // between two times
+	uint64_t describe_moves;       // ctp_region_moves() at the last one
+	bool describe_begun;
 	unsigned certain;
 	bool patient; // nobody else needs ctp-run
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Reads descriptors.jsonl. A name that says only the kind of file and a number of the
-// kernel's ("anon_inode:[eventpoll]") counts as no name.
+// kernel's ("anon_inode:[eventpoll]") counts as no name. A line without a name is kept where it says what is
+// unread.
 #include "trace/looks/descriptors.h"
 
+#include <errno.h>
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,15 +27,25 @@ static int line(void *ctx, const json_t *o)
 {
 	struct descriptors *d = ctx;
 	const char *name = json_string_value(json_object_get(o, "name"));
-	if (!name || is_number(name))
+	const json_t *unread = json_object_get(o, "unread");
+	bool named = name && !is_number(name), asked = json_is_integer(unread);
+	if (!named && !asked)
 		return 0;
 	int r = GROW(d->v, d->n, d->room);
-	char *own = r ? NULL : strdup(name);
-	if (!own)
-		return r;
-	text_clean(own);
-	d->v[d->n++] = (struct descriptor){json_integer_value(json_object_get(o, "fd")),
-					   (uint32_t)json_integer_value(json_object_get(o, "gen")), own};
+	char *own = named && !r ? strdup(name) : NULL;
+	if (r || (named && !own))
+		return r ? r : -ENOMEM;
+	if (own)
+		text_clean(own);
+	d->v[d->n++] = (struct descriptor){
+		.fd = json_integer_value(json_object_get(o, "fd")),
+		.gen = (uint32_t)json_integer_value(json_object_get(o, "gen")),
+		.name = own,
+		.asked = asked,
+		.ready = json_is_true(json_object_get(o, "ready")),
+		.unread = json_integer_value(unread),
+		.ns = (uint64_t)json_integer_value(json_object_get(o, "ns")),
+	};
 	return 0;
 }
 
@@ -60,9 +71,15 @@ void descriptors_deinit(struct descriptors *d)
 	*d = (struct descriptors){0};
 }
 
-const char *descriptors_name(const struct descriptors *d, int64_t fd, uint32_t gen)
+const struct descriptor *descriptors_find(const struct descriptors *d, int64_t fd, uint32_t gen)
 {
 	const struct descriptor key = {.fd = fd};
 	const struct descriptor *is = d->n ? bsearch(&key, d->v, d->n, sizeof(key), by_number) : NULL;
-	return is && is->gen == gen ? is->name : NULL;
+	return is && is->gen == gen ? is : NULL;
+}
+
+const char *descriptors_name(const struct descriptors *d, int64_t fd, uint32_t gen)
+{
+	const struct descriptor *is = descriptors_find(d, fd, gen);
+	return is ? is->name : NULL;
 }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// descriptors.h - the kernel's names of descriptors that coroutines wait for (spec/trace.md,
-// "descriptors.jsonl").
+// descriptors.h - the kernel's names of descriptors that coroutines wait for, and what of them was unread at
+// the end (spec/trace.md, "descriptors.jsonl").
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct descriptor {
 	int64_t fd;
 	uint32_t gen;
-	char *name;
+	char *name;        // NULL: none, or a mere number
+	bool asked, ready; // was the kernel asked? Is there something to read, or the end of it?
+	int64_t unread;    // bytes
+	uint64_t ns;       // when that was
 };
 
 struct descriptors {
@@ -22,5 +26,7 @@ struct descriptors {
 // 0 or -errno; no file: 0.
 int descriptors_read(struct descriptors *d, int folder, const char *name);
 void descriptors_deinit(struct descriptors *d);
+// NULL: no line says more than a number.
+const struct descriptor *descriptors_find(const struct descriptors *d, int64_t fd, uint32_t gen);
 // "127.0.0.1:8080 <- 127.0.0.1:51122", "/run/x.sock"; NULL: not known, or a mere number.
 const char *descriptors_name(const struct descriptors *d, int64_t fd, uint32_t gen);
