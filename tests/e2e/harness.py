@@ -498,10 +498,10 @@ def child_of(pid, name=None):
     return until(look, f"the child of {pid}")
 
 
-def witness(trace):
+def witness(trace, name="witness.jsonl"):
     """The lines of the witness so far (an unfinished last line is left out)."""
     lines = []
-    for path in sorted(trace.glob("ctp/image*/witness.jsonl")):
+    for path in sorted(trace.glob(f"ctp/image*/{name}")):
         text = path.read_text(errors="replace")
         for line in text.splitlines(keepends=True):
             if line.endswith("\n") and line.strip():

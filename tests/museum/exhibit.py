@@ -317,11 +317,14 @@ def finish(case, process, exhibit):
 
 
 def wait_for_witness(case, exhibit):
-    """Until the witness has spoken of as many coroutines as are expected."""
+    """Until the witness has spoken of as many coroutines as are expected, or they are among those that wait for each other."""
     want = sum(e.coroutines for e in exhibit.findings)
 
     def look():
-        return len({line["coroutine"] for line in witness(case.dir / "ctp.data") if "coroutine" in line}) >= want
+        seen = {line["coroutine"] for line in witness(case.dir / "ctp.data") if "coroutine" in line}
+        for line in witness(case.dir / "ctp.data", "sets.jsonl"):
+            seen |= {w["coroutine"] for w in line.get("waits", [])}
+        return len(seen) >= want
     try:
         until(look, "the witness", BOUND / 4)
     except Failed:

@@ -265,21 +265,63 @@ static size_t find_circles(const struct gathered *g, const struct hubs *h, struc
 	return (n > 0 ? (size_t)n : 0) + (own > 0 ? (size_t)own : 0);
 }
 
-bool set_circles_any(const struct ctp_region *r, pid_t pid, uint64_t deadline_ns)
+static uint64_t number(const struct gathered *g, uint64_t before, uint32_t member, uint64_t hub)
+{
+	const uint64_t words[] = {g->v[member].id, g->states[member].changes, hub};
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		before = (before ^ words[i]) * 0x100000001b3ULL;
+	return before;
+}
+
+static void see(const struct gathered *g, const struct hubs *h, struct set_circles_seen *out, size_t most)
+{
+	static const uint64_t begin = 0xcbf29ce484222325ULL;
+	struct cycle_hubs_circle c[SET_CIRCLES_SEEN];
+	struct hub_holder held[SET_CIRCLES_SEEN];
+	size_t n = find_circles(g, h, c, most);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t is = begin;
+		for (size_t k = 0; k < c[i].n; k++)
+			is = number(g, is, c[i].at[k].member, c[i].at[k].hub);
+		out->v[out->n++] = is;
+	}
+	n = n < most ? hub_holders_find(h, held, most - n) : 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t is = begin ^ held[i].ended;
+		for (size_t k = 0; k < held[i].n; k++)
+			is = number(g, is, held[i].waiters[k], held[i].hub);
+		out->v[out->n++] = is;
+	}
+}
+
+// Of `most`.
+static void quick(const struct ctp_region *r, pid_t pid, uint64_t deadline_ns, struct set_circles_seen *out,
+		  size_t most)
 {
 	struct proc_maps maps = {0};
 	struct gathered g = {.r = r, .maps = &maps, .pid = pid, .deadline_ns = deadline_ns};
 	struct hubs h = {0};
 	struct hubs_query q;
-	struct cycle_hubs_circle c;
-	struct hub_holder held;
 	bool any = gather(&g) && !proc_maps_read(pid, &maps);
+	out->n = 0;
 	q = query(&g);
-	any = any && !hubs_init(&h, &q) &&
-	      (find_circles(&g, &h, &c, 1) > 0 || hub_holders_find(&h, &held, 1) > 0);
+	if (any && !hubs_init(&h, &q))
+		see(&g, &h, out, most);
 	proc_maps_deinit(&maps);
 	deinit(&g, &h);
-	return any;
+}
+
+bool set_circles_any(const struct ctp_region *r, pid_t pid, uint64_t deadline_ns)
+{
+	struct set_circles_seen seen;
+	quick(r, pid, deadline_ns, &seen, 1);
+	return seen.n > 0;
+}
+
+void set_circles_see(const struct ctp_region *r, pid_t pid, uint64_t deadline_ns,
+		     struct set_circles_seen *out)
+{
+	quick(r, pid, deadline_ns, out, SET_CIRCLES_SEEN);
 }
 
 void set_circles(FILE *out, const struct inspection *l)

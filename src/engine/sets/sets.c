@@ -6,8 +6,9 @@
 // that seem to wait for each other's locks. It is made when the tables have not changed and no
 // thread ran for 30 ms, and costs a twentieth of a CPU at most. Where main itself waits for coroutines,
 // one coroutine for a queue, or some are parked and nothing outside is watched, it is made when nothing has
-// moved for a second. The final inspection needs a
-// reason, too. A later inspection knows all that an earlier one did, so the file is written anew.
+// moved for a second. A program that ticks comes to no such rest: there, who seem to wait for each other's
+// locks for a second are a reason, each circle once. The final inspection needs a reason, too. A later
+// inspection knows all that an earlier one did, so the file is written anew.
 #include "engine/sets/sets.h"
 
 #include <jansson.h>
@@ -47,14 +48,16 @@ struct sets {
 	pid_t pid;
 	FILE *out;
 	struct set_threads threads;
-	struct proc_tasks last;        // threads at the last check
-	uint64_t check_ns, inspect_ns; // not before
-	uint64_t moved;                // of the tables, at the last check
-	uint64_t looked;               // the same at the last look
-	uint64_t looked_ns;            // when that was
-	uint64_t rested;               // the same when nothing had moved for so long after it
-	uint32_t incidents;            // looked at
-	bool written;                  // a look, and the program had not begun to end
+	struct proc_tasks last;                // threads at the last check
+	uint64_t check_ns, inspect_ns;         // not before
+	uint64_t moved;                        // of the tables, at the last check
+	uint64_t looked;                       // the same at the last look
+	uint64_t looked_ns;                    // when that was
+	uint64_t rested;                       // the same when nothing had moved for so long after it
+	uint32_t incidents;                    // looked at
+	struct set_circles_seen circles, told; // a second ago; of which all has been written
+	uint64_t circles_ns;                   // to be asked for again
+	bool written;                          // a look, and the program had not begun to end
 };
 
 struct sets *sets_new(const struct ctp_region *r, pid_t pid, FILE *out)
@@ -289,6 +292,38 @@ static void rest(struct sets *s, uint64_t now)
 	}
 }
 
+static bool is_among(const struct set_circles_seen *all, uint64_t circle)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i] == circle)
+			return true;
+	return false;
+}
+
+// Where there is no rest: who waits in a circle does so for good, whether or not others go on.
+static void circles_beside(struct sets *s, uint64_t now)
+{
+	struct set_circles_seen seen, stay = {.n = 0};
+	bool fresh = false;
+	if (now < s->circles_ns || now - s->looked_ns < 2 * REST_MS * MS || is_ending(s->r))
+		return;
+	set_circles_see(s->r, s->pid, now + CIRCLES_MS * MS, &seen);
+	for (size_t i = 0; i < seen.n; i++)
+		if (is_among(&s->circles, seen.v[i])) {
+			stay.v[stay.n++] = seen.v[i];
+			fresh |= !is_among(&s->told, seen.v[i]);
+		}
+	if (fresh) {
+		struct inspection l = {.r = s->r, .pid = s->pid, .deadline_ns = now + LIVE_MS * MS};
+		take(s, &l);
+		s->written = !is_ending(s->r);
+		s->told = stay;
+	}
+	s->circles = seen;
+	uint64_t cost = proc_now_ns() - now;
+	s->circles_ns = now + (20 * cost > REST_MS * MS ? 20 * cost : REST_MS * MS);
+}
+
 void sets_poll(struct sets *s)
 {
 	uint64_t now = proc_now_ns();
@@ -300,8 +335,10 @@ void sets_poll(struct sets *s)
 		rest(s, now);
 		return;
 	}
-	if (!idle_since(s, moved))
+	if (!idle_since(s, moved)) {
+		circles_beside(s, now);
 		return;
+	}
 	bool due = incidents(s->r) != s->incidents || set_queues_any(s->r, 2) || set_threads_any(s->r) ||
 		   set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS);
 	if (due)
