@@ -30,13 +30,33 @@ struct dispatch *stackless_dispatch(struct stackless_list *l, const struct pair 
 	return &l->learned[i];
 }
 
-struct stackless_code stackless_at(struct stackless_list *l, const struct stackless *s)
+static void add_store(struct suspension *c, const struct dispatch_store *store)
+{
+	c->store = store->at;
+	c->merged = store->by_register || !store->alone;
+	c->nbehind = store->alone || store->value ? store->n : 0; // zeros may be another object's
+	memcpy(c->behind, store->behind, sizeof(c->behind));
+}
+
+struct suspension stackless_at(struct stackless_list *l, const struct stackless *s)
 {
 	struct dispatch *d = s->known ? stackless_dispatch(l, s->pair) : NULL;
-	struct stackless_code c = {0};
-	if (d && s->state != STACKLESS_FINAL && s->state != STACKLESS_DESTROYING)
-		c = (struct stackless_code){dispatch_landing(d, s->pair, &l->code, s->index),
-					    dispatch_store(d, s->index)};
+	struct suspension c = {.gcc = s->pair->maker == PAIR_GCC,
+			       .resume = s->pair->resume,
+			       .initial = s->state == STACKLESS_INITIAL,
+			       .may_be_initial = stackless_may_be_initial(s)};
+	if (!d || s->state == STACKLESS_FINAL || s->state == STACKLESS_DESTROYING)
+		return c;
+	c.asks = d->asks;
+	c.landing = dispatch_landing(d, s->pair, &l->code, s->index);
+	const struct dispatch_store *store = dispatch_store(d, s->index);
+	const struct dispatch_branch *b = c.landing ? dispatch_branch(d, &l->code, s->index, c.landing) :
+						      NULL;
+	if (store)
+		add_store(&c, store);
+	c.nbefore = b ? b->n : 0;
+	if (b)
+		memcpy(c.before, b->before, sizeof(c.before));
 	return c;
 }
 

@@ -68,11 +68,8 @@ int stackless_find(struct stackless_list *out, const struct stackless_where *w);
 void stackless_deinit(struct stackless_list *l);
 // What the function of this pair does with its state; NULL: no memory.
 struct dispatch *stackless_dispatch(struct stackless_list *l, const struct pair *p);
-// Its two addresses; 0: not known.
-struct stackless_code {
-	uint64_t landing, store;
-};
-struct stackless_code stackless_at(struct stackless_list *l, const struct stackless *s);
+// What its code says about where it is suspended.
+struct suspension stackless_at(struct stackless_list *l, const struct stackless *s);
 // Is it at the first suspension that Clang numbers, which is the initial one of most coroutines?
 bool stackless_may_be_initial(const struct stackless *s);
 uint32_t stackless_row(const struct stackless_list *l, uint64_t at); // or STACKLESS_NONE

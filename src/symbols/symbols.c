@@ -21,6 +21,11 @@ struct place {
 	struct module_frames frames;
 };
 
+struct moved {
+	uint64_t to;
+	bool exact;
+};
+
 struct symbols {
 	struct symbols_module *what;
 	struct module **modules;
@@ -34,6 +39,9 @@ struct symbols {
 	struct symbols_frame *given;
 	uint64_t given_base;
 	size_t ngiven;
+	struct moved *moved;
+	size_t nmoved, moved_room;
+	struct idmap moved_by_pc;
 };
 
 bool symbols_root(pid_t pid, char out[SYMBOLS_ROOT])
@@ -80,6 +88,8 @@ void symbols_free(struct symbols *s)
 		module_frames_deinit(&s->places[i].frames);
 	free(s->places);
 	free(s->given);
+	free(s->moved);
+	idmap_deinit(&s->moved_by_pc);
 	idmap_deinit(&s->by_pc);
 	free(s->modules);
 	free(s->what);
@@ -126,12 +136,36 @@ int symbols_given(struct symbols *s, uint64_t base, const struct symbols_frame *
 	return 0;
 }
 
+int symbols_moved(struct symbols *s, uint64_t pc, uint64_t to, bool exact)
+{
+	int r = GROW(s->moved, s->nmoved, s->moved_room);
+	if (!r)
+		r = idmap_set(&s->moved_by_pc, pc, (uint32_t)s->nmoved);
+	if (!r)
+		s->moved[s->nmoved++] = (struct moved){to, exact};
+	return r;
+}
+
+static const struct moved *moved_at(const struct symbols *s, uint64_t pc)
+{
+	uint32_t at = s->nmoved ? idmap_get(&s->moved_by_pc, pc) : IDMAP_NONE;
+	return at == IDMAP_NONE ? NULL : &s->moved[at];
+}
+
+bool symbols_near(const struct symbols *s, uint64_t pc)
+{
+	const struct moved *m = moved_at(s, pc);
+	return m && !m->exact;
+}
+
 int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_place *out)
 {
 	if (pc - s->given_base < s->ngiven) {
 		*out = (struct symbols_place){&s->given[pc - s->given_base], 1};
 		return 0;
 	}
+	const struct moved *m = is_return ? moved_at(s, pc) : NULL;
+	pc = m ? m->to : pc;
 	uint64_t address = pc - (is_return && pc);
 	size_t module = module_of(s, address);
 	uint64_t key = (pc << 1 | is_return) ^ (uint64_t)module << 50;

@@ -46,6 +46,11 @@ void symbols_free(struct symbols *s);
 // From `base` on, numbers that stand in stacks for these frames, whose texts must outlive the resolver.
 // 0 or -ENOMEM.
 int symbols_given(struct symbols *s, uint64_t base, const struct symbols_frame *frames, size_t n);
+// From here on this return address is looked up as another one, whose line is that of a co_await, or not for
+// certain. 0 or -ENOMEM.
+int symbols_moved(struct symbols *s, uint64_t pc, uint64_t to, bool exact);
+// Was it said of a return address that its line may be another one than that of its co_await?
+bool symbols_near(const struct symbols *s, uint64_t pc);
 // From here on addresses are those of this stack: with modules as they were then.
 // At first, and with SYMBOLS_LAST, as they were at the end.
 #define SYMBOLS_LAST UINT32_MAX

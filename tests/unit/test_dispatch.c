@@ -33,11 +33,13 @@ static void by_a_table(void **state)
 	assert_int_equal(dispatch_landing(&d, p, &code, 4), (uintptr_t)fake_leaf_4);
 	assert_int_equal(dispatch_landing(&d, p, &code, 6), (uintptr_t)fake_leaf_6);
 	assert_int_equal(dispatch_landing(&d, p, &code, 8), 0); // a trap
-	assert_int_equal(dispatch_store(&d, 6), (uintptr_t)fake_leaf_4);
-	assert_true(dispatch_store(&d, 4)); // by a register
-	assert_int_equal(dispatch_store(&d, 8), 0);
+	const struct dispatch_store *s = dispatch_store(&d, 6);
+	assert_true(s && s->at == (uintptr_t)fake_leaf_4 && !s->by_register && s->alone && !s->ramp);
+	assert_int_equal(s->n, 3); // with its nop and its jump
+	assert_true(dispatch_store(&d, 4) && dispatch_store(&d, 4)->by_register);
+	assert_null(dispatch_store(&d, 8));
 	// By a register that leads into the middle of the frame.
-	assert_int_equal(dispatch_store(&d, 10), (uintptr_t)fake_leaf_10);
+	assert_true(dispatch_store(&d, 10) && dispatch_store(&d, 10)->at == (uintptr_t)fake_leaf_10);
 	dispatch_deinit(&d);
 	fake_close(&f);
 }
@@ -55,8 +57,8 @@ static void by_branches(void **state)
 	assert_int_equal(d.index.offset, 0x28);
 	assert_int_equal(d.index.width, 1);
 	assert_int_equal(dispatch_landing(&d, p, &code, 1), (uintptr_t)fake_root_1);
-	assert_int_equal(dispatch_store(&d, 1), (uintptr_t)fake_root_store);
-	assert_true(dispatch_store(&d, 0)); // in the ramp
+	assert_true(dispatch_store(&d, 1) && dispatch_store(&d, 1)->at == (uintptr_t)fake_root_store);
+	assert_true(dispatch_store(&d, 0) && dispatch_store(&d, 0)->ramp);
 	dispatch_deinit(&d);
 	fake_close(&f);
 }

@@ -21,6 +21,7 @@
 #include "symbols/frames.h"
 #include "symbols/gate.h"
 #include "symbols/source.h"
+#include "symbols/suspension.h"
 
 static uint64_t inner_pc;
 
@@ -91,6 +92,67 @@ static void test_inlined(void **state)
 	char *line = symbols_source_line(s, &p.frames[1]);
 	assert_string_equal(line, "inner();");
 	free(line);
+	symbols_free(s);
+}
+
+static __attribute__((noinline)) void await_suspend(void)
+{
+	__asm__ volatile("nop" ::: "memory");
+}
+
+static struct suspension_place suspended(struct symbols *s, const struct suspension *c)
+{
+	struct suspension_place p;
+	assert_int_equal(suspension_find(&p, s, c), 0);
+	return p;
+}
+
+// `outer` as if it were a coroutine: the line is that of the call of await_suspend, wherever else it goes on.
+static void test_suspension(void **state)
+{
+	struct symbols *s;
+	await_suspend();
+	assert_int_equal(symbols_new(&s, &self, 1, NULL), 0);
+	struct suspension c = { .resume = (uintptr_t)outer, .store = inner_pc };
+	struct suspension_place p = suspended(s, &c);
+	assert_true(p.frame && p.exact && !p.initial);
+	assert_string_equal(p.frame->symbol, "outer");
+	int line = p.frame->line;
+	c.merged = true; // what stores this state stores others, too
+	p = suspended(s, &c);
+	assert_true(p.frame && p.frame->line == line && !p.exact);
+	c.landing = (uintptr_t)await_suspend; // other code, with another line
+	c.store = 0;
+	p = suspended(s, &c);
+	assert_true(p.frame && p.frame->line != line && !p.exact);
+	c.behind[0] = (struct suspension_step){ inner_pc, (uintptr_t)outer };
+	c.nbehind = 1;
+	p = suspended(s, &c);
+	assert_true(p.frame && p.frame->line != line && !p.exact); // another function is called there
+	c.behind[0].calls = (uintptr_t)await_suspend;
+	p = suspended(s, &c);
+	assert_true(p.frame && p.frame->line == line && p.exact);
+	c.before[0] = c.behind[0]; // another function than await_ready
+	c.nbefore = 1;
+	c.nbehind = 0;
+	p = suspended(s, &c);
+	assert_true(p.frame && p.frame->line == line && !p.exact); // the branch alone
+	symbols_free(s);
+}
+
+// A return address that is looked up as another one.
+static void test_moved(void **state)
+{
+	struct symbols *s;
+	struct symbols_place p;
+	assert_int_equal(symbols_new(&s, &self, 1, NULL), 0);
+	assert_int_equal(symbols_moved(s, (uintptr_t)await_suspend + 1, inner_pc, false), 0);
+	assert_int_equal(symbols_find(s, (uintptr_t)await_suspend + 1, true, &p), 0);
+	assert_string_equal(p.frames[p.n - 1].symbol, "outer");
+	assert_int_equal(symbols_find(s, (uintptr_t)await_suspend + 1, false, &p), 0);
+	assert_string_equal(p.frames[p.n - 1].symbol, "await_suspend");
+	assert_true(symbols_near(s, (uintptr_t)await_suspend + 1));
+	assert_false(symbols_near(s, inner_pc));
 	symbols_free(s);
 }
 
@@ -396,6 +458,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_suspension),
+		cmocka_unit_test(test_moved),
 #ifndef __clang__
 		cmocka_unit_test(test_nested),
 #endif

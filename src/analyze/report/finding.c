@@ -18,6 +18,7 @@
 #include "analyze/report/healthy.h"
 #include "analyze/report/last_used.h"
 #include "analyze/report/stackless_destroyed.h"
+#include "analyze/report/stackless_places.h"
 #include "analyze/report/stackless_sums.h"
 #include "analyze/report/taken.h"
 #include "base/file.h"
@@ -238,7 +239,7 @@ int report_symbols(struct report *r, const char *symfs)
 	for (size_t i = 0; !e && i < w->nimages; i++)
 		if (w->images[i].has_tables)
 			e = frames_symbols(&r->symbols[i], w, &w->images[i], symfs);
-	return e;
+	return e ? e : stackless_places(r);
 }
 
 int report_make(struct report *r, const struct world *w, const struct report_settings *settings)

@@ -70,6 +70,15 @@ static bool at_own_line(const struct report *r, const struct verdict_case *c, bo
 	return line && line == p.frames[p.n - 1].line && !(single && symbols_awaits(symbols, pcs[0] - 1));
 }
 
+// May the line be another one than that of its co_await?
+static bool is_near(const struct report *r, const struct verdict_case *c)
+{
+	const struct symbols *symbols = r->symbols[c->about.image - r->world->images];
+	unsigned n;
+	const uint64_t *pcs = image_stack(c->about.image, c->stack, &n, NULL);
+	return n && symbols && symbols_near(symbols, pcs[0]);
+}
+
 // Coroutines that the program tells of are found as frames, too: what is said of the frame is said of the
 // coroutine. By where their frames begin; and those that await another one.
 static int announced(struct idmap *by_frame, struct idmap *awaiting, const struct image *m)
@@ -137,6 +146,11 @@ void stackless_settle(struct report *r)
 		const struct stackless_seen *s = strcmp(c->pass->rule, rules_id[RULE_UNRESUMABLE]) ?
 							 NULL :
 							 seen(c->about.image, c->id);
+		if (s && is_near(r, c)) {
+			c->doing = "as a C++20 coroutine, at a co_await near this line";
+			c->proof.items[PROOF_P1].text =
+				"its frame says that it is suspended, at a co_await near this line";
+		}
 		if (!s || !s->may_be_initial || !at_own_line(r, c, s->single))
 			continue;
 		c->pass = &pass_never_started;

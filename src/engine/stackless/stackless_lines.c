@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/idmap.h"
 #include "ctp/births.h"
 #include "engine/stackless/destroyed.h"
 
@@ -29,20 +30,60 @@ static json_t *hex(uint64_t v)
 	return json_string(text);
 }
 
-// frames/place.c has the reason: GCC's landing has the line of the await, Clang's store has.
-static uint64_t place(struct awaiting *a, const struct stackless *s)
+// For readers that do not know "place": GCC's landing has the line of the await, or the next one; Clang's
+// store has.
+static uint64_t place_of(const struct stackless *s, const struct suspension *c)
 {
-	struct stackless_code c = stackless_at(&a->list, s);
 	bool by_store = s->pair->maker == PAIR_CLANG || s->state == STACKLESS_INITIAL;
-	uint64_t pc = by_store && c.store ? c.store : c.landing ? c.landing : c.store;
+	uint64_t pc = by_store && c->store ? c->store : c->landing ? c->landing : c->store;
 	return (pc ? pc : s->pair->resume) + 1;
 }
 
-static json_t *stack(struct awaiting *a, uint32_t row)
+static json_t *steps(const struct suspension_step *v, unsigned n)
+{
+	json_t *a = json_array();
+	for (unsigned i = 0; i < n; i++)
+		json_array_append_new(
+			a, v[i].calls ? json_pack("[o, o]", hex(v[i].at), hex(v[i].calls)) : hex(v[i].at));
+	return a;
+}
+
+static void put_place(FILE *out, uint64_t pc, const struct suspension *c)
+{
+	put(out, json_pack("{s:i, s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "v", 1, "what",
+			   "place", "pc", hex(pc), "by", c->gcc ? "gcc" : "clang", "initial", (int)c->initial,
+			   "merged", (int)c->merged, "resume", hex(c->resume), "asks", hex(c->asks),
+			   "landing", hex(c->landing), "store", hex(c->store), "behind",
+			   steps(c->behind, c->nbehind), "before", steps(c->before, c->nbefore)));
+}
+
+// Each place is told once: debug information is needed to make a line of it. Two states may have one address:
+// the second one's is then further within the same instruction.
+static uint64_t told_place(FILE *out, struct idmap *told, const struct stackless *s,
+			   const struct suspension *c)
+{
+	enum { WITHIN = 3 };
+	uint64_t pc = place_of(s, c);
+	uint32_t state = (uint32_t)((s->pair->resume << 8 ^ s->index ^ (uint64_t)s->state << 24) & INT32_MAX);
+	for (unsigned i = 0; i < WITHIN; i++) {
+		uint32_t there = idmap_get(told, pc + i);
+		if (there == state)
+			return pc + i;
+		if (there == IDMAP_NONE && !idmap_set(told, pc + i, state)) {
+			put_place(out, pc + i, c);
+			return pc + i;
+		}
+	}
+	return pc;
+}
+
+static json_t *stack(FILE *out, struct awaiting *a, struct idmap *told, uint32_t row)
 {
 	json_t *v = json_array();
-	for (size_t n = 0; row != STACKLESS_NONE && n < STACK_MOST; n++, row = a->list.v[row].awaited_by)
-		json_array_append_new(v, hex(place(a, &a->list.v[row])));
+	for (size_t n = 0; row != STACKLESS_NONE && n < STACK_MOST; n++, row = a->list.v[row].awaited_by) {
+		const struct suspension c = stackless_at(&a->list, &a->list.v[row]);
+		json_array_append_new(v, hex(told_place(out, told, &a->list.v[row], &c)));
+	}
 	return v;
 }
 
@@ -76,7 +117,8 @@ static const char *answer_word(enum awaiting_answer a)
 	return words[a];
 }
 
-static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l, uint32_t row)
+static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l, struct idmap *told,
+		      uint32_t row)
 {
 	const struct stackless *s = &a->list.v[row];
 	const struct awaiting_one *one = &a->v[row];
@@ -84,8 +126,8 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 	json_t *o = json_pack("{s:i, s:s, s:I, s:s, s:s, s:s, s:b, s:b, s:o, s:o}", "v", 1, "what",
 			      "coroutine", "id", (json_int_t)s->at, "state", stackless_state_name(s->state),
 			      "answer", answer_word(one->answer), "symbol", s->pair->symbol, "may_be_initial",
-			      stackless_may_be_initial(s), "single", single, "stack", stack(a, row), "open",
-			      open_ways(l, s->block.lo));
+			      stackless_may_be_initial(s), "single", single, "stack",
+			      stack(out, a, told, row), "open", open_ways(l, s->block.lo));
 	struct ctp_birth b;
 	if (o && ctp_births_find(l->r, s->at, &b))
 		json_object_set_new(o, "created",
@@ -123,6 +165,7 @@ static void counts(FILE *out, const struct awaiting *a, const struct inspection 
 
 void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspection *l, uint64_t ns)
 {
+	struct idmap told = {0};
 	size_t lines = 0;
 	rewind(out);
 	if (ftruncate(fileno(out), 0))
@@ -130,9 +173,10 @@ void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspectio
 	counts(out, a, l, ns);
 	for (uint32_t i = 0; i < a->list.n && lines < LINES_MOST; i++)
 		if (a->v[i].answer > AWAITING_REACHED) {
-			coroutine(out, a, l, i);
+			coroutine(out, a, l, &told, i);
 			lines++;
 		}
+	idmap_deinit(&told);
 	destroyed_write(out, &a->functions->pairs, l->r);
 	fflush(out);
 }

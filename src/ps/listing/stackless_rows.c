@@ -29,6 +29,7 @@ struct known { // where a function's state is, once for all that are in it
 	uint64_t key;
 	uint64_t pc; // 0: not asked yet
 	bool initial;
+	bool near; // its line may be another one than that of its co_await
 };
 
 struct making {
@@ -39,6 +40,7 @@ struct making {
 	size_t places;
 	const struct stackless_lost *which; // NULL: all
 	const struct stackless *like;       // the frame of which `said` was said last; NULL: none
+	bool like_near;
 	const char *const *said;
 };
 
@@ -51,20 +53,14 @@ static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
 
 static int ask_place(struct making *m, const struct stackless *s, struct known *k)
 {
-	const struct stackless_code code = stackless_at(&m->list, s);
-	const struct place_code of = {.maker = s->pair->maker,
-				      .resume = s->pair->resume,
-				      .landing = code.landing,
-				      .store = code.store,
-				      .symbol = s->pair->symbol,
-				      .initial = s->state == STACKLESS_INITIAL,
-				      .may_be_initial = stackless_may_be_initial(s)};
+	const struct suspension of = stackless_at(&m->list, s);
 	struct place p;
-	int e = place_find(&p, m->l->symbols, &of);
+	int e = place_find(&p, m->l->symbols, &of, s->pair->symbol);
 	if (e)
 		return e;
 	k->pc = p.frame.pc;
 	k->initial = p.initial;
+	k->near = p.frame.line && !p.exact && !p.initial;
 	place_deinit(&p);
 	return 0;
 }
@@ -108,7 +104,7 @@ static bool alike(const struct stackless *a, const struct stackless *b)
 	       (a->awaits == STACKLESS_NONE) == (b->awaits == STACKLESS_NONE);
 }
 
-static const char *const *say(struct making *m, const struct stackless *s)
+static const char *const *say(struct making *m, const struct stackless *s, bool near)
 {
 	char text[400];
 	struct listing_said said = {.n = 0};
@@ -140,17 +136,21 @@ static const char *const *say(struct making *m, const struct stackless *s)
 		listing_say(m->l, &said, "the allocator's lists could not be read while the program ran");
 	if (!s->known && s->state != STACKLESS_FINAL)
 		listing_say(m->l, &said, "where it is suspended could not be read from its code");
+	if (near)
+		listing_say(m->l, &said, "the line is near that of its co_await: its code tells no other");
 	if (s->awaits != STACKLESS_NONE)
 		listing_say(m->l, &said, "another coroutine's promise leads to it: it awaits that one");
 	return listing_evidence(m->l, &said);
 }
 
 // There may be a million that are alike, and they lie side by side.
-static const char *const *evidence(struct making *m, const struct stackless *s)
+static const char *const *evidence(struct making *m, const struct stackless *s, bool near)
 {
-	if (!m->like || !alike(m->like, s)) {
-		m->said = say(m, s);
+	near = near && s->state == STACKLESS_SUSPENDED;
+	if (!m->like || m->like_near != near || !alike(m->like, s)) {
+		m->said = say(m, s, near);
 		m->like = s;
+		m->like_near = near;
 	}
 	return m->said;
 }
@@ -187,7 +187,7 @@ static int add_row(struct making *m, const struct stackless *s)
 		return -ENOMEM;
 	r.state = state_of(s, k);
 	r.suspended_at = s->state == STACKLESS_RUNNING || s->state == STACKLESS_FINAL ? 0 : k->pc;
-	r.evidence = evidence(m, s);
+	r.evidence = evidence(m, s, k->near);
 	r.lost = m->which;
 	r.lost_why = m->which ? m->which->why : NULL;
 	int e = set_chain(m, s, &r);

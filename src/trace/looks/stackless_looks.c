@@ -136,6 +136,50 @@ static int add_destroyed(struct stackless_looks *l, const json_t *o)
 	return 0;
 }
 
+static uint64_t address(const json_t *o)
+{
+	const char *s = json_string_value(o);
+	return s ? strtoull(s, NULL, 0) : 0;
+}
+
+static void read_steps(struct stackless_steps *s, const json_t *a)
+{
+	size_t i;
+	json_t *e;
+	json_array_foreach(a, i, e)
+	{
+		if (s->n == STACKLESS_STEPS)
+			return;
+		s->at[s->n] = address(json_is_array(e) ? json_array_get(e, 0) : e);
+		s->calls[s->n++] = address(json_array_get(e, 1));
+	}
+}
+
+static int add_place(struct stackless_looks *l, const json_t *o)
+{
+	const char *by = json_string_value(json_object_get(o, "by"));
+	uint64_t pc = address(json_object_get(o, "pc")), resume = address(json_object_get(o, "resume"));
+	if (!by || !pc || !resume) {
+		l->bad_lines++;
+		return 0;
+	}
+	int e = GROW(l->places, l->nplaces, l->places_room);
+	if (e)
+		return e;
+	struct stackless_place *p = &l->places[l->nplaces++];
+	*p = (struct stackless_place){.pc = pc,
+				      .gcc = !strcmp(by, "gcc"),
+				      .merged = flag(o, "merged"),
+				      .initial = flag(o, "initial"),
+				      .resume = resume,
+				      .asks = address(json_object_get(o, "asks")),
+				      .landing = address(json_object_get(o, "landing")),
+				      .store = address(json_object_get(o, "store"))};
+	read_steps(&p->behind, json_object_get(o, "behind"));
+	read_steps(&p->before, json_object_get(o, "before"));
+	return 0;
+}
+
 static void seen_deinit(struct stackless_seen *s)
 {
 	free(s->symbol);
@@ -173,6 +217,8 @@ static int line(void *looks, const json_t *o)
 	const char *what = json_string_value(json_object_get(o, "what"));
 	if (what && !strcmp(what, "coroutine"))
 		return add_coroutine(l, o);
+	if (what && !strcmp(what, "place"))
+		return add_place(l, o);
 	if (what && !strcmp(what, "look"))
 		return add_look(l, o);
 	if (what && !strcmp(what, "destroyed"))
@@ -211,6 +257,7 @@ void stackless_looks_deinit(struct stackless_looks *s)
 	for (size_t i = 0; i < s->ndestroyed; i++)
 		free(s->destroyed[i].symbol);
 	free(s->destroyed);
+	free(s->places);
 	free(s->v);
 	free(s->why);
 	free(s->doubt);

@@ -41,6 +41,20 @@ struct stackless_destroyed { // while they were suspended
 	uint32_t created_stack, first_stack; // stack ids: of their creation, of the first one's end
 };
 
+enum { STACKLESS_STEPS = 32 };
+
+struct stackless_steps { // instructions, and what each calls directly; 0: nothing
+	uint64_t at[STACKLESS_STEPS], calls[STACKLESS_STEPS];
+	unsigned n;
+};
+
+struct stackless_place { // what the code says of one place that stands in these stacks; 0: not known
+	uint64_t pc;     // as it stands there
+	bool gcc, merged, initial;
+	uint64_t resume, asks, landing, store;
+	struct stackless_steps behind, before; // the store; the branch that decides to suspend
+};
+
 struct stackless_looks {
 	bool looked, final;
 	uint64_t ns;
@@ -54,6 +68,8 @@ struct stackless_looks {
 	uint64_t scanned_bytes;
 	struct stackless_seen *v;
 	size_t n, room;
+	struct stackless_place *places;
+	size_t nplaces, places_room;
 	struct stackless_destroyed *destroyed;
 	size_t ndestroyed, destroyed_room;
 	uint64_t bad_lines;
