@@ -108,7 +108,8 @@ struct ctp_ext {
 	uint64_t attached_ns;
 	uint64_t exit_begun;      // time; 0 = not yet
 	uint64_t signal_taken;    // time of the first TERM that it took; 0
-	uint64_t listener_closed; // time of the first close of a listener since one began to listen; 0
+	uint64_t listener_closed; // time of the first close of a listener since one began to listen; 0.
+				  // Not before the first coroutine: there was none to drain
 	uint32_t gaps;            // CTP_GAP_*
 	uint32_t exit_how;        // enum ctp_exit
 	// 0x180: counters that several threads raise. W: guest

@@ -439,7 +439,7 @@ void fds_ended(struct thread_ctx *g, struct fd_ends *x, enum ctp_fd_call call, c
 	struct fd_death d = {.call = call, .closer = guest_who(g), .time = emit_now()};
 	g->ended_time = d.time;
 	d.stack = counts ? guest_stack(g, f) : 0;
-	if (counts && x->listened)
+	if (counts && x->listened && tracer_has_coroutines()) // else there is none to drain
 		ctp_cas64(&ctp_tracer->region.ext->listener_closed, 0, d.time);
 	if (CTP_LIKELY(x->first == x->last))
 		ended_one(g, x, x->first, &d, counts, true);

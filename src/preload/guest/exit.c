@@ -84,8 +84,7 @@ static bool seen_before(const struct ctp_ext *e)
 // unless it has done so before.
 static bool worth_waiting(const struct ctp_ext *e)
 {
-	return ctp_load64(&e->next_id) != ctp_tracer->first_id || ctp_load32(&e->born) ||
-	       !(e->inherited || exit_has_threads() || seen_before(e));
+	return tracer_has_coroutines() || !(e->inherited || exit_has_threads() || seen_before(e));
 }
 
 void exit_inspect(struct thread_ctx *g)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "ctp/region.h"
+#include "ctp/seq.h"
 
 // One per process. Everything here is written at attach only, except where noted.
 struct tracer {
@@ -36,6 +37,13 @@ struct tracer {
 // not traced, nothing is attached in what it points to. Attach points it to the page that
 // fork wipes (process/attach.c).
 extern struct tracer *ctp_tracer;
+
+// Has anything switched here, or a C++20 coroutine been made, since this process is traced?
+static inline bool tracer_has_coroutines(void)
+{
+	const struct ctp_ext *e = ctp_tracer->region.ext;
+	return ctp_load64(&e->next_id) != ctp_tracer->first_id || ctp_load32(&e->born);
+}
 
 // What is true where nothing is traced.
 extern struct tracer tracer_shut;
