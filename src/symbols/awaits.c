@@ -76,3 +76,43 @@ uint64_t awaits_find(Dwarf_Die *unit, Dwarf_Die *function)
 		look(&l, unit, false, 0);
 	return l.several || !l.left ? 0 : l.at;
 }
+
+static bool is_named(Dwarf_Die *die, const char *name)
+{
+	const char *own = dwarf_diename(die);
+	return own && !strcmp(own, name);
+}
+
+static uint64_t type_bytes(Dwarf_Die *of)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die type, plain;
+	Dwarf_Word bytes;
+	bool has = dwarf_attr_integrate(of, DW_AT_type, &a) && dwarf_formref_die(&a, &type) &&
+		   !dwarf_peel_type(&type, &plain) && !dwarf_aggregate_size(&plain, &bytes);
+	return has ? bytes : 0;
+}
+
+// Of the compiler's own variables: the promise, or the frame, which has it as a member.
+uint64_t awaits_promise(Dwarf_Die *function)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die child, type, member;
+	uint64_t bytes = 0;
+	for (int more = dwarf_child(function, &child); !more && !bytes;
+	     more = dwarf_siblingof(&child, &child)) {
+		if (dwarf_tag(&child) == DW_TAG_lexical_block)
+			bytes = awaits_promise(&child);
+		if (dwarf_tag(&child) != DW_TAG_variable)
+			continue;
+		if (is_named(&child, "__promise"))
+			bytes = type_bytes(&child);
+		if (!is_named(&child, "__coro_frame") || !dwarf_attr_integrate(&child, DW_AT_type, &a) ||
+		    !dwarf_formref_die(&a, &type))
+			continue;
+		for (int next = dwarf_child(&type, &member); !next && !bytes;
+		     next = dwarf_siblingof(&member, &member))
+			bytes = is_named(&member, "__promise") ? type_bytes(&member) : 0;
+	}
+	return bytes;
+}

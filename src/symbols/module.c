@@ -430,6 +430,21 @@ uint64_t module_awaits(struct module *m, uint64_t address)
 	return at;
 }
 
+uint64_t module_promise(struct module *m, uint64_t address)
+{
+	Dwarf_Die unit, *chain;
+	Dwarf_Addr bias;
+	uint64_t bytes = 0;
+	gate_close();
+	int n = scopes_of(m, address, &unit, &bias, &chain);
+	for (int i = 0; i < n && !bytes; i++)
+		if (dwarf_tag(&chain[i]) == DW_TAG_subprogram)
+			bytes = awaits_promise(&chain[i]);
+	free(chain);
+	gate_open();
+	return bytes;
+}
+
 bool module_owner(const struct module *m, uid_t *owner)
 {
 	*owner = m->owner;

@@ -23,6 +23,7 @@ int module_find(struct module *m, uint64_t address, uint64_t pc, struct module_f
 int module_declared(struct module *m, uint64_t address);
 // Where the coroutine function that has `address` awaits, if that is one place (awaits.h); 0: not known.
 uint64_t module_awaits(struct module *m, uint64_t address);
+uint64_t module_promise(struct module *m, uint64_t address); // awaits_promise of that function
 // The file there now has another build id than the one that ran.
 bool module_mismatch(const struct module *m);
 // Who owns its file, if nobody else may write to it. False: not so, or there is no such file.

@@ -202,6 +202,12 @@ uint64_t symbols_awaits(struct symbols *s, uint64_t pc)
 	return module < s->n ? module_awaits(s->modules[module], pc) : 0;
 }
 
+uint64_t symbols_promise(struct symbols *s, uint64_t pc)
+{
+	size_t module = module_of(s, pc);
+	return module < s->n ? module_promise(s->modules[module], pc) : 0;
+}
+
 size_t symbols_coroutine(const struct symbols_place *p)
 {
 	for (size_t i = p->n; i-- > 1;)

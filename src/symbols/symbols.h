@@ -62,6 +62,8 @@ int symbols_find(struct symbols *s, uint64_t pc, bool is_return, struct symbols_
 int symbols_declared(struct symbols *s, uint64_t pc);
 // Where the coroutine function that a pc lies in awaits, if that is one place; 0: not known.
 uint64_t symbols_awaits(struct symbols *s, uint64_t pc);
+// How many bytes the promise of the coroutine function that a pc lies in has, if Clang made it; 0: not known.
+uint64_t symbols_promise(struct symbols *s, uint64_t pc);
 // Which frame of a place is a coroutine's own: who called await_suspend, if that is inlined there; else the
 // outermost.
 size_t symbols_coroutine(const struct symbols_place *p);

@@ -139,13 +139,33 @@ int stackless_join(struct report *r)
 	return e;
 }
 
+// Does the promise of the one that awaits it lead to it, so that the program can resume it through that one?
+// Then it is healthy: false. If nothing says where the promise ends, it may be.
+static bool is_owned(const struct report *r, struct verdict_case *c, const struct stackless_seen *s)
+{
+	enum { PROMISE = 16 }; // behind its frame's two functions
+	struct symbols *symbols = r->symbols[c->about.image - r->world->images];
+	uint64_t bytes = symbols && s->promise_of ? symbols_promise(symbols, s->promise_of) : 0;
+	if (!s->promise_of || s->answer != STACKLESS_OWNED)
+		return true;
+	if (bytes)
+		return s->promise_at >= PROMISE + bytes;
+	c->proof.verdict = c->proof.verdict == VERDICT_LIKELY ? VERDICT_SUSPECT : c->proof.verdict;
+	c->proof.items[PROOF_P6A].text =
+		"only what waits for it leads to it, perhaps by its promise: nothing says where that ends";
+	return true;
+}
+
 void stackless_settle(struct report *r)
 {
+	size_t kept = 0;
 	for (size_t i = 0; i < r->results.ncases; i++) {
-		struct verdict_case *c = &r->results.cases[i];
+		struct verdict_case *c = &r->results.cases[kept];
+		*c = r->results.cases[i];
 		const struct stackless_seen *s = strcmp(c->pass->rule, rules_id[RULE_UNRESUMABLE]) ?
 							 NULL :
 							 seen(c->about.image, c->id);
+		kept += !s || is_owned(r, c, s);
 		if (s && is_near(r, c)) {
 			c->doing = "as a C++20 coroutine, at a co_await near this line";
 			c->proof.items[PROOF_P1].text =
@@ -156,4 +176,5 @@ void stackless_settle(struct report *r)
 		c->pass = &pass_never_started;
 		c->message = "it was made and never resumed, and its handle is kept nowhere";
 	}
+	r->results.ncases = kept;
 }

@@ -215,6 +215,7 @@ struct way {
 	bool *allowed; // groups whose words do not count
 	bool *seen;
 	uint32_t leaf, awaiter;     // groups: whose ways they are, and who awaits it, or GRAPH_OUTSIDE
+	const struct stackless *by; // the frame of that one
 	struct span block, promise; // of that one
 };
 
@@ -311,10 +312,31 @@ static void note_awaiter(const struct awaiting *a, struct way *w, uint32_t row, 
 			continue;
 		w->awaiter = group;
 		w->block = s->block;
+		w->by = s;
 		if (s->promise_end)
 			w->promise = (struct span){s->at, s->at + s->promise_end};
 		return;
 	}
+}
+
+// Clang does not say where a promise ends. If the first word of the awaiting frame that leads to the leaf may
+// lie in it, and it matters then what leads to that frame, debug information has to tell.
+static void note_promise(struct way *w, uint32_t group, struct awaiting_one *one)
+{
+	const struct graph_edge *e;
+	uint64_t first = UINT64_MAX;
+	if (w->awaiter == GRAPH_OUTSIDE || w->by->pair->maker != PAIR_CLANG)
+		return;
+	for (size_t n = 0; n < EDGES_MOST && (e = graph_edge_to(w->g, group, n)); n++)
+		if (e->from == w->awaiter && e->at >= w->by->at && e->at < first)
+			first = e->at;
+	if (first == UINT64_MAX)
+		return;
+	w->promise = (struct span){w->by->at, first + 8};
+	if (through_allowed(w, group))
+		return;
+	one->promise_of = w->by->pair->resume;
+	one->promise_at = first - w->by->at;
 }
 
 static void judge_reached(struct awaiting *a, struct inspection *l, struct way *w, uint32_t row)
@@ -338,6 +360,8 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 		one->answer = AWAITING_HELD;
 	else if (word && (one->close = numbered_close(a->closes, l, &a->list.v[row], word->at)))
 		one->answer = AWAITING_NUMBERED;
+	if (one->answer == AWAITING_OWNED)
+		note_promise(w, group, one);
 	s->firm = one->answer != AWAITING_REACHED;
 }
 

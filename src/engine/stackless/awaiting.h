@@ -22,7 +22,11 @@ struct awaiting_one { // by row of the list
 	enum awaiting_answer answer;
 	uint32_t suspect; // whose memory it lies in; STACKLESS_NONE: nobody's
 	const struct closes_one
-		*close;  // of a descriptor whose registration led to it, or its number; or NULL
+		*close;      // of a descriptor whose registration led to it, or its number; or NULL
+	uint64_t promise_of; // of one that is owned, unless the promise of the one that awaits it leads to
+			     // it: that one's resume function, and where in its frame the first word is that
+			     // leads to it; 0: it is owned
+	uint64_t promise_at;
 	uint64_t digest; // frame_digest.h: of one that there is something to tell of
 };
 

@@ -133,6 +133,10 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 		json_object_set_new(o, "created",
 				    json_pack("{s:I, s:I, s:I}", "time", (json_int_t)b.created, "by",
 					      (json_int_t)b.creator, "stack", (json_int_t)b.stack));
+	if (o && one->promise_of)
+		json_object_set_new(o, "promise",
+				    json_pack("{s:o, s:I}", "of", hex(one->promise_of), "at",
+					      (json_int_t)one->promise_at));
 	if (o && one->close)
 		json_object_set_new(o, "close", close_of(one->close));
 	put(out, o);

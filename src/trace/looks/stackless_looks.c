@@ -29,6 +29,12 @@ static char *text(const json_t *o, const char *key)
 	return s && *s ? strdup(s) : NULL;
 }
 
+static uint64_t address(const json_t *o)
+{
+	const char *s = json_string_value(o);
+	return s ? strtoull(s, NULL, 0) : 0;
+}
+
 static void read_close(struct stackless_seen *s, const json_t *o)
 {
 	s->closed = json_is_object(o);
@@ -89,7 +95,9 @@ static int add_coroutine(struct stackless_looks *l, const json_t *o)
 				     .may_be_initial = flag(o, "may_be_initial"),
 				     .single = flag(o, "single")};
 	read_close(s, json_object_get(o, "close"));
-	const json_t *created = json_object_get(o, "created");
+	const json_t *promise = json_object_get(o, "promise"), *created = json_object_get(o, "created");
+	s->promise_of = address(json_object_get(promise, "of"));
+	s->promise_at = number(promise, "at");
 	s->created = number(created, "time");
 	s->creator = number(created, "by");
 	s->creator_stack = (uint32_t)number(created, "stack");
@@ -134,12 +142,6 @@ static int add_destroyed(struct stackless_looks *l, const json_t *o)
 					     .created_stack = (uint32_t)number(o, "created_stack"),
 					     .first_stack = (uint32_t)number(o, "stack")};
 	return 0;
-}
-
-static uint64_t address(const json_t *o)
-{
-	const char *s = json_string_value(o);
-	return s ? strtoull(s, NULL, 0) : 0;
 }
 
 static void read_steps(struct stackless_steps *s, const json_t *a)

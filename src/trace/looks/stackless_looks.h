@@ -29,6 +29,9 @@ struct stackless_seen {
 	bool single;         // and its function suspends at one place alone
 	uint32_t stack;      // as in slices.h: of its awaits
 	struct witness ways; // of it, only `open`: the words that lead to it
+	uint64_t promise_of; // STACKLESS_OWNED, unless the promise of this resume function's frame leads to
+			     // it; 0: it does not
+	uint64_t promise_at; // the first word there that leads to it
 	bool closed;
 	struct stackless_close close;
 	uint64_t created, creator; // ticks, and the entity; 0: its allocation was not seen
