@@ -36,7 +36,8 @@
 	X(TIMER, 027) \
 	X(ABANDONED, 028) \
 	X(UNRESUMABLE, 029) \
-	X(COVERAGE, 030)
+	X(COVERAGE, 030) \
+	X(SIGNAL, 031)
 
 // 1 before the digits, so that they are no octal number.
 #define RULES_NUMBER(name, digits) RULE_##name = 1##digits - 1000,

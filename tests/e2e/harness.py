@@ -431,7 +431,7 @@ class Case:
 
 
 # Of a wait, or of a circle of them: who is in one of these is not counted by its wait.
-ABOUT_A_WAIT = {f"CTP{n:03}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15, 25, 27, 28, 29)}
+ABOUT_A_WAIT = {f"CTP{n:03}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15, 25, 27, 28, 29, 31)}
 
 
 def accounts_for_all(report):

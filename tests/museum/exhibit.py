@@ -372,7 +372,7 @@ def false_told(exhibit, seen):
 def stuck_and_healthy(seen):
     """Coroutines that are called stuck and counted as healthy waiters all the same, at least so many."""
     rules = {"CTP001", "CTP002", "CTP003", "CTP004", "CTP005", "CTP008", "CTP009", "CTP015", "CTP022", "CTP025",
-             "CTP026", "CTP027", "CTP028"}
+             "CTP026", "CTP027", "CTP028", "CTP031"}
     stuck = {(f.get("pid"), c["id"]) for f in seen.report["findings"] if f["rule"] in rules for c in f["coroutines"]}
     trace = seen.report["trace"]
     there = trace["coroutines"]["suspended"] + trace["coroutines"]["running"]  # one that is woken for nothing may run

@@ -324,6 +324,11 @@ m("(s->witness->rule != RULE_PARKED || seen_by(s, PROOF_P6A, ns));", "true;", "a
 m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault",
   survives="what was seen of one that suspended later was seen after the end, which the next branch but one says")
 
+m = of("src/engine/witness/signal_wait.c", "unit:signal_wait")
+m("		if (!none && (blocked & bit(sig)))", "		if (blocked & bit(sig))", "the ends of children come though SIGCHLD is ignored")
+m("sig == SIGCHLD && (ignored & bit(sig))", "(ignored & bit(sig)) != 0", "what is ignored and blocked never comes")
+m("		return t->args[4] != 0;", "		return false;", "the mask of a wait is that of its thread")
+
 m = of("src/engine/witness/unheard.c", "unit:unheard")
 m("	if (!firm || s->ready != 1)", "	if (s->ready != 1)", "a try alone, without a registration, is a wait")
 m("	if (!firm || s->ready != 1)", "	if (!firm)", "what is not ready would have woken it")

@@ -9,7 +9,7 @@ extern const struct pass pass_lost_wakeup, pass_removed, pass_parked, pass_misse
 	pass_reused, pass_stale, pass_delivered, pass_wrong_waiter, pass_running, pass_ended, pass_released,
 	pass_leak, pass_cycle, pass_starved, pass_blocking, pass_lock, pass_held, pass_highwater,
 	pass_overflow, pass_busy, pass_herd, pass_badfd, pass_set_closed, pass_forked, pass_timer,
-	pass_abandoned, pass_never_started, pass_unresumable, pass_coverage;
+	pass_abandoned, pass_never_started, pass_unresumable, pass_coverage, pass_signal;
 
 const struct pass *const passes[] = {
 	&pass_lost_wakeup, &pass_removed,  &pass_parked,    &pass_missed_edge,   &pass_oneshot,
@@ -18,6 +18,7 @@ const struct pass *const passes[] = {
 	&pass_starved,     &pass_blocking, &pass_lock,      &pass_held,          &pass_highwater,
 	&pass_overflow,    &pass_busy,     &pass_herd,      &pass_badfd,         &pass_set_closed,
 	&pass_forked,      &pass_timer,    &pass_abandoned, &pass_unresumable,   &pass_coverage,
+	&pass_signal,
 };
 const size_t npasses = sizeof(passes) / sizeof(*passes);
 

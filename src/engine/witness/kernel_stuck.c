@@ -19,6 +19,7 @@
 #include "ctp/wait_inference.h"
 #include "engine/witness/beside.h"
 #include "engine/witness/kernel.h"
+#include "engine/witness/signal_wait.h"
 #include "engine/witness/stuck_wait.h"
 #include "engine/witness/unheard.h"
 
@@ -352,6 +353,8 @@ static void judge_p3(struct inspection *l, struct suspect *s, const char *set)
 		wrong_waiter(l, s, &o, set);
 	else if (s->rule == RULE_ABANDONED || s->rule == RULE_REMOVED)
 		unheard_judge(l, s, &(struct unheard_rows){o.n, o.needed, o.epfd, o.events});
+	else if (s->rule == RULE_SIGNAL)
+		signal_wait_judge(l, s, o.needed > 0);
 	else
 		timer(l, s, &o);
 }
@@ -425,7 +428,8 @@ static void judge_p2(struct inspection *l, struct suspect *s)
 // what another was woken for, may well wait for that.
 static bool refuted_by_others(const struct suspect *s)
 {
-	return s->rule == RULE_PARKED || s->rule == RULE_TIMER || s->rule == RULE_WRONG_WAITER;
+	return s->rule == RULE_PARKED || s->rule == RULE_TIMER || s->rule == RULE_SIGNAL ||
+	       s->rule == RULE_WRONG_WAITER;
 }
 
 // f: the entry of the row's number; its row leads to the coroutine `id`.

@@ -23,6 +23,7 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "ctp/wait_inference.h"
+#include "engine/witness/signal_wait.h"
 #include "engine/witness/stuck_wait.h"
 #include "engine/witness/unheard.h"
 
@@ -55,7 +56,8 @@ static bool hinted(const struct walk *w, const struct ctp_fd *f)
 {
 	bool rows = f->reg_epfd >= 0 || (f->flags & CTP_FD_MANYREGS);
 	return f->life == CTP_FD_OPEN &&
-	       ((rows && ((f->reg_events & (EPOLLONESHOT | EPOLLET)) || f->kind == CTP_FD_TIMERFD)) ||
+	       ((rows && ((f->reg_events & (EPOLLONESHOT | EPOLLET)) || f->kind == CTP_FD_TIMERFD ||
+			  f->kind == CTP_FD_SIGNALFD)) ||
 		unheard_hinted(&w->sets, f));
 }
 
@@ -299,6 +301,9 @@ static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 	    stuck_wait_disarmed(w->pid, x->c.fd) == 1)
 		return firm && (w->final || !ctp_timer_of_others(&x->c.was, x->s.id)) ? RULE_TIMER :
 											RULE_NONE;
+	if (x->c.was.kind == CTP_FD_SIGNALFD && firm && ask && (events & stuck_wait_needed(x)) &&
+	    signal_wait_deaf(w->pid, x->c.fd, NULL, 0) == 1)
+		return RULE_SIGNAL;
 	if (!events) {
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
 		return another && x->ready == 1 ? RULE_WRONG_WAITER : RULE_ONESHOT;

@@ -7,8 +7,8 @@
 
 #define STUCK_WAIT_NO_CAND UINT32_MAX
 
-// CTP003, 004, 005, 008, 009, 027, 028, and CTP002 without a candidate: suspects that stuck_gather() adds,
-// whose descriptor is open.
+// CTP003, 004, 005, 008, 009, 027, 028, 031, and CTP002 without a candidate: suspects that stuck_gather()
+// adds, whose descriptor is open.
 static inline bool stuck_wait_is(const struct suspect *s)
 {
 	switch (s->rule) {
@@ -19,6 +19,7 @@ static inline bool stuck_wait_is(const struct suspect *s)
 	case RULE_WRONG_WAITER:
 	case RULE_TIMER:
 	case RULE_ABANDONED:
+	case RULE_SIGNAL:
 		return true;
 	case RULE_REMOVED:
 		return s->cand == STUCK_WAIT_NO_CAND;
