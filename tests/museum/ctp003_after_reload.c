@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP003 likely, 1 coroutine
+// expect: CTP003 suspect..likely, 1 coroutine
 //
 // A mailbox with room for one waiting receiver. At SIGHUP the program has read its
 // configuration again, and it goes on. One receiver has been served; then a second

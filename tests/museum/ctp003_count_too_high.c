@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP003 likely, 1 coroutine
+// expect: CTP003 suspect..likely, 1 coroutine
 //
 // A crawl waits for its fetches by a counter on the heap. It adds one for each
 // link, also for the one that it skips then, as seen before: the last fetch ends,

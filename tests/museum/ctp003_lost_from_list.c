@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP003 likely, 2 coroutines
+// expect: CTP003 suspect..likely, 2 coroutines
 //
 // A mutex for coroutines keeps its waiters in a list. The unlock empties the
 // list, but resumes only the first of the three that were in it.

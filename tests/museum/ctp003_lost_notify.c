@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP003 likely, 1 coroutine
+// expect: CTP003 suspect..likely, 1 coroutine
 //
 // A job that is prefetched has a condition: the loader notifies it when the data
 // is there. The consumer looks at the flag, lets others run to be fair, and only

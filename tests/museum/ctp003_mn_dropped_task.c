@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP003 likely, 1 coroutine
+// expect: CTP003 suspect..likely, 1 coroutine
 // end: timeout
 //
 // Threads share a deque of parked tasks without a lock around "is it full": here

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP003 likely, 2 coroutines
+// expect: CTP003 suspect..likely, 2 coroutines
 // engine: both
 //
 // A pipeline over channels on the heap: a source sends to a filter, the filter

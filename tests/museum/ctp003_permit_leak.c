@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP003 likely, 3 coroutines
+// expect: CTP003 suspect..likely, 3 coroutines
 //
 // Uploads share a semaphore of two permits, made for one batch and kept by its
 // uploads only. An upload that is refused by the store returns without giving

@@ -235,6 +235,7 @@ m("c.changes > one.changes &&", "false &&", "that one was resumed to which nothi
 m("if (!g->coroutine && is_healthy(l, s)", "if (false && is_healthy(l, s)", "healthy coroutines that are not found prove nothing")
 m("	if (g->coroutine || (g->unfound && s->rule != RULE_PARKED))\n", "	if (false)\n", "P6a holds where the search misses coroutines")
 m("(g->unfound && s->rule != RULE_PARKED)", "false", "P6a holds where the search finds no other coroutine at all")
+m("s->rule == RULE_PARKED && !g->found", "false", "one that is parked is as good as lost where the search finds nobody else")
 
 m = of("src/trace/looks/witness.c", "e2e:verdicts/likely/control_line")
 m("return e ? e : doubt(set);", "return e;", "what was proven before is believed where the search misses coroutines")

@@ -68,6 +68,7 @@ static void doubt_decides_nothing(void **state)
 	NOT_WITH(s.gone = true);
 	NOT_WITH(s.pooled = true);
 	NOT_WITH(s.put_off = true);
+	NOT_WITH(s.unchecked = true);
 	NOT_WITH(s.beside.is = BESIDE_AWAY);
 	NOT_WITH(s.c.closer = s.s.id);
 	NOT_WITH(s.s.runs = 0);

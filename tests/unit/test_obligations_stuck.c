@@ -115,6 +115,13 @@ static void a_turn_that_may_be_put_off(void **state)
 	assert_int_equal(verdict(8), VERDICT_SUSPECT);
 }
 
+static void a_search_that_found_nobody_else(void **state)
+{
+	(void)state;
+	seen.unchecked = true;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+}
+
 // Whose EPOLL_CTL_MOD failed, or who stands behind a mask; a line about a candidate is no such.
 static void behind_a_registration_without_it(void **state)
 {
@@ -285,6 +292,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(how_far_each_goes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_set_that_nobody_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_search_that_found_nobody_else, setup, teardown),
 		cmocka_unit_test_setup_teardown(behind_a_registration_without_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(where_no_descriptor_was_free, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_speaks_against_it, setup, teardown),

@@ -25,8 +25,9 @@
 #include "engine/inspect/hold.h"
 #include "engine/target/proc.h"
 #include "engine/target/registrations.h"
-#include "search/mark/scan.h"
+#include "engine/witness/control_group.h"
 #include "engine/witness/witness.h"
+#include "search/mark/scan.h"
 
 struct bench {
 	struct ctp_region region;
@@ -284,6 +285,23 @@ static bool becomes(struct bench *b, long id, int p6a)
 	return p6a_of(b, id) == p6a;
 }
 
+// To one that is parked nothing leads, but to nobody else either: it may be kept, as all are.
+static void unchecked(void **state)
+{
+	(void)state;
+	struct control_group g = { 0 };
+	struct suspect parked = { .rule = RULE_PARKED }, closed = { .rule = RULE_LOST_WAKEUP };
+	struct suspect *who[] = { &parked, &closed };
+	struct inspection l = { .who = who, .n = 2 };
+	parked.a[PROOF_P6A].holds = closed.a[PROOF_P6A].holds = HOLDS_TRUE;
+	control_group_doubt(&g, &l);
+	assert_true(parked.unchecked && !closed.unchecked);
+	g.found = true;
+	control_group_doubt(&g, &l);
+	assert_false(parked.unchecked);
+	assert_int_equal(parked.a[PROOF_P6A].holds, HOLDS_TRUE);
+}
+
 // Nothing leads to two. One is resumed all the same: of the other nothing is certain any more.
 static void resumed(void **state)
 {
@@ -476,7 +494,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans), cmocka_unit_test(plain), cmocka_unit_test(statics), cmocka_unit_test(tagged),
-		cmocka_unit_test(regs), cmocka_unit_test(futex), cmocka_unit_test(pair), cmocka_unit_test(pair_second), cmocka_unit_test(mixed), cmocka_unit_test(unled), cmocka_unit_test(unwaited), cmocka_unit_test(resumed), cmocka_unit_test(inherited),
+		cmocka_unit_test(regs), cmocka_unit_test(futex), cmocka_unit_test(pair), cmocka_unit_test(pair_second), cmocka_unit_test(mixed), cmocka_unit_test(unled), cmocka_unit_test(unwaited), cmocka_unit_test(unchecked), cmocka_unit_test(resumed), cmocka_unit_test(inherited),
 		cmocka_unit_test(dups), cmocka_unit_test(event), cmocka_unit_test(eventdup), cmocka_unit_test(listener),
 		cmocka_unit_test(flight), cmocka_unit_test(ticking), cmocka_unit_test(withdrawn),
 		cmocka_unit_test(at_the_end), cmocka_unit_test(stopped), cmocka_unit_test(restarted),

@@ -50,6 +50,7 @@ struct suspect {
 			   // expire on
 	bool unregistered; // F was registered once, and is nowhere now: asked only while it is ready
 	bool put_off;      // its event came, and a timer of the program's may be what its turn waits for
+	bool unchecked;    // it is parked, and the search has found no other suspended coroutine either
 	bool swept;        // F is open, and the program wakes by itself: it may resume C then
 	bool firm;         // it suspended for F, as far as can be known (kernel_stuck.c)
 	struct beside {    // another descriptor whose event may resume it: P2 does not hold then

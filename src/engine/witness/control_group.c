@@ -367,7 +367,8 @@ void control_group_write(struct control_group *g, FILE *out, uint64_t ns)
 }
 
 // Why nothing that rests on a search is certain; NULL: no reason is known. A lead of a parked coroutine is no
-// proof anyway, so it is only taken back where the form is known to be another.
+// proof anyway, so it is only taken back where the form is known to be another, and weak where nothing shows
+// that the search finds those that the program keeps.
 static const char *doubt(const struct control_group *g, const struct suspect *s)
 {
 	if (g->coroutine || (g->unfound && s->rule != RULE_PARKED))
@@ -384,5 +385,7 @@ void control_group_doubt(const struct control_group *g, struct inspection *l)
 		const char *text = s->a[PROOF_P6A].holds == HOLDS_TRUE ? doubt(g, s) : NULL;
 		if (text)
 			inspect_say(&s->a[PROOF_P6A], HOLDS_OPEN, "%s", text);
+		else if (s->a[PROOF_P6A].holds == HOLDS_TRUE)
+			s->unchecked = s->rule == RULE_PARKED && !g->found;
 	}
 }

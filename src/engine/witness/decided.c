@@ -75,8 +75,9 @@ static bool unreachable(const struct suspect *s)
 
 enum decided decided_of(const struct ctp_region *r, const struct suspect *s)
 {
-	if (s->gone || s->pooled || s->put_off || s->beside.is || ctp_in_pool(&s->s) || !s->s.runs ||
-	    (s->s.flags & CTP_STATE_STACK_FREED) || !is_told(s) || may_be_ending(r) || resumes_or_discards(r))
+	if (s->gone || s->pooled || s->put_off || s->unchecked || s->beside.is || ctp_in_pool(&s->s) ||
+	    !s->s.runs || (s->s.flags & CTP_STATE_STACK_FREED) || !is_told(s) || may_be_ending(r) ||
+	    resumes_or_discards(r))
 		return DECIDED_NOT;
 	if (!complete(r, s) || !holds(s, PROOF_P2) || !holds(s, PROOF_P3) || !holds(s, PROOF_P4))
 		return DECIDED_NOT;

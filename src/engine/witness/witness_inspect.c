@@ -41,7 +41,7 @@ static void judge(struct inspection *l)
 	for (size_t i = 0; i < l->n; i++) {
 		memset(l->who[i]->a, 0, sizeof(l->who[i]->a));
 		l->who[i]->beside = (struct beside){0};
-		l->who[i]->pooled = l->who[i]->put_off = false;
+		l->who[i]->pooled = l->who[i]->put_off = l->who[i]->unchecked = false;
 		l->who[i]->unsearched = !l->scan && !l->idle;
 	}
 	objects_find(l);
