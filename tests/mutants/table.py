@@ -406,7 +406,7 @@ m("h->q->begin(h->q->ctx, word) == h->q->begin(h->q->ctx, m->slot)", "true", "a 
 m("return apart &&", "return", "who leads into a stack is linked through control blocks")
 m("words[k] != out->hub &&", "", "an empty list's link to itself is a handle")
 m("return !has_owner(h, words, k > i ? k : i, &q);", "return true;", "the next lock of a table is this one")
-m("(h->q->is_own && h->q->is_own(h->q->ctx, out->hub, &h->q->v[q.waiters[0]]))", "false", "a link from its own control block to a node is a lock's queue")
+m("(h->q->is_own && h->q->is_own(h->q->ctx, hub, &h->q->v[q->waiters[0]]))", "false", "a link from its own control block to a node is a lock's queue")
 
 m = of("src/analyze/pass/parked_held.c", "unit:parked_held")
 m("all = all && (!s || unreached(m, s));", "", "what leads to a waiter is no way to it")

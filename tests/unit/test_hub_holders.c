@@ -107,6 +107,21 @@ static int begin(void **state)
 	return 0;
 }
 
+static struct hub_queue queues[2];
+
+static size_t find_queues(void)
+{
+	struct hubs h;
+	for (unsigned i = 0; i < MEMBERS; i++) {
+		members[i].n = 64;
+		peek(NULL, members[i].sp, members[i].words, 64 * sizeof(uint64_t));
+	}
+	assert_int_equal(hubs_init(&h, &query), 0);
+	size_t n = hub_queues_find(&h, queues, 2);
+	hubs_deinit(&h);
+	return n;
+}
+
 static size_t find(void)
 {
 	struct hubs h;
@@ -160,6 +175,23 @@ static void linked_through_their_blocks(void **state)
 	members[0].slot = members[1].slot = members[2].slot = sp(0) + 8; // on a stack: what leads there is no link
 	held(GONE_BLOCK, sp(0) + 0x200);
 	assert_int_equal(find(), 0);
+}
+
+// A condition has no owner: who waits is told of the object that leads to the first by its nearest word.
+static void queues_of_nobody(void **state)
+{
+	(void)state;
+	queue(0, node(1));
+	queue(1, 0);
+	*word(sp(0) + 24) = HUB + 8;
+	held(0, node(0));
+	assert_int_equal(find(), 0);
+	assert_int_equal(find_queues(), 1);
+	assert_int_equal(queues[0].hub, HUB + 8);
+	assert_int_equal(queues[0].n, 2);
+	assert_true(queues[0].waiters[0] == 0 && queues[0].waiters[1] == 1);
+	*word(node(0) + 8) = block(2); // another's handle
+	assert_int_equal(find_queues(), 0);
 }
 
 static void by_the_waiter(void **state)
@@ -314,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(linked_through_their_blocks, begin),
+		cmocka_unit_test_setup(queues_of_nobody, begin),
 		cmocka_unit_test_setup(by_the_waiter, begin),
 		cmocka_unit_test_setup(by_one_who_waits_behind_others, begin),
 		cmocka_unit_test_setup(by_another_who_lives, begin),

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "analyze/case/pass.h"
@@ -60,6 +61,35 @@ static void one_whose_like_have_ended(void **state)
 	assert_int_equal(verdict(), VERDICT_SUSPECT);
 	assert_int_equal(out.cases[0].id, 4);
 	assert_string_equal(out.cases[0].message, "of 8 made at this place, 5 have ended");
+}
+
+static void queue_it(void)
+{
+	struct set_looks *l = &t.image.set_looks;
+	l->waits = calloc(1, sizeof(*l->waits));
+	l->waits[0] = (struct set_circle_wait){ 4, 6, 0x8000, strdup("journal+0x8") };
+	l->queued = calloc(1, sizeof(*l->queued));
+	l->queued[0] = (struct set_queued){ 0, 1 };
+	l->nwaits = l->nqueued = 1;
+}
+
+static void it_is_known_at_what_it_is_queued(void **state)
+{
+	(void)state;
+	queue_it();
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	assert_non_null(strstr(out.cases[0].doing, ", queued at journal+0x8; of 8 made"));
+	assert_int_equal(out.nfacts, 0);
+}
+
+static void a_queue_of_one_who_may_be_idle_is_a_fact(void **state)
+{
+	(void)state;
+	queue_it();
+	sites[3].ended = 0;
+	assert_int_equal(verdict(), VERDICT_NONE);
+	assert_int_equal(out.nfacts, 1);
+	assert_non_null(strstr(out.facts[0].message, "1 coroutine is queued at journal+0x8 (coroutine 4 for "));
 }
 
 static void a_worker_does_not_end(void **state)
@@ -125,6 +155,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(one_whose_like_have_ended, begin, end),
+		cmocka_unit_test_setup_teardown(it_is_known_at_what_it_is_queued, begin, end),
+		cmocka_unit_test_setup_teardown(a_queue_of_one_who_may_be_idle_is_a_fact, begin, end),
 		cmocka_unit_test_setup_teardown(a_worker_does_not_end, begin, end),
 		cmocka_unit_test_setup_teardown(it_is_not_known_where_it_was_made, begin, end),
 		cmocka_unit_test_setup_teardown(it_has_run_since, begin, end),

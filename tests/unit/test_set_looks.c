@@ -29,6 +29,7 @@ static const char LINES[] =
 	"{\"v\":1,\"what\":\"circle\",\"firm\":true,\"waits\":[{\"coroutine\":4,\"changes\":6,\"hub\":\"0x55aa\",\"name\":\"tables+0x18\"},"
 	"{\"coroutine\":5,\"changes\":8,\"hub\":\"0x55cc\"}]}\n"
 	"{\"v\":1,\"what\":\"held\",\"by\":9,\"waits\":[{\"coroutine\":6,\"changes\":2,\"hub\":\"0x55ee\"}]}\n"
+	"{\"v\":1,\"what\":\"queued\",\"waits\":[{\"coroutine\":8,\"changes\":4,\"hub\":\"0x66\"}]}\n"
 	"{\"v\":1,\"what\":\"main\",\"parked\":[[5,8],[6,10]]}\n"
 	"{\"v\":1,\"what\":\"rest\",\"parked\":[[7,12]]}\n"
 	"{\"v\":2,\"what\":\"something else\"}\n"
@@ -125,6 +126,7 @@ static void reads_every_kind(void **state)
 	assert_int_equal(s.nshared, 1);
 	assert_int_equal(s.shared[0].pid, 99);
 	assert_true(s.shared[0].waits);
+	assert_true(s.nqueued == 1 && s.queued[0].n == 1 && s.waits[s.queued[0].waits].coroutine == 8);
 	assert_true(s.parked.n == 2 && s.parked.v[1].coroutine == 6 && s.parked.v[1].changes == 10);
 	assert_true(s.resting.n == 1 && s.resting.v[0].coroutine == 7 && s.resting.v[0].changes == 12);
 	assert_int_equal(s.items[PROOF_P0].holds, HOLDS_TRUE);

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "analyze/case/hub_name.h"
 #include "base/text.h"
 #include "ctp/wait_inference.h"
 
@@ -29,6 +30,18 @@ static bool polls(const struct image *m)
 	return false;
 }
 
+static const struct set_circle_wait *queued(const struct image *m, const struct ctp_state *s)
+{
+	const struct set_looks *l = &m->set_looks;
+	for (size_t k = 0; k < l->nqueued; k++)
+		for (size_t i = 0; i < l->queued[k].n; i++) {
+			const struct set_circle_wait *w = &l->waits[l->queued[k].waits + i];
+			if (w->coroutine == s->id && w->changes == s->changes)
+				return w;
+		}
+	return NULL;
+}
+
 int parked_resting_add(const struct pass *pass, const struct world *w, const struct image *m,
 		       const struct ctp_state *s, struct results *out)
 {
@@ -42,7 +55,9 @@ int parked_resting_add(const struct pass *pass, const struct world *w, const str
 	text_duration(span, sizeof(span), case_suspended_ns(&c));
 	c.message = results_text(out, "of %" PRIu32 " made at this place, %" PRIu32 " ha%s ended",
 				 site->created, site->ended, site->ended == 1 ? "s" : "ve");
-	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
+	const struct set_circle_wait *at = queued(m, s);
+	c.doing = at ? results_text(out, "%s, queued at %s; %s", span, hub_name(at, out), c.message) :
+		       results_text(out, "%s for nothing that is known; %s", span, c.message);
 	c.proof = (struct obligations){.closure = "quiet", .verdict = VERDICT_SUSPECT};
 	for (unsigned p = PROOF_P0; p <= PROOF_P6B; p++)
 		if (p == PROOF_P0 || p == PROOF_P5 || p == PROOF_P6B)
@@ -54,4 +69,45 @@ int parked_resting_add(const struct pass *pass, const struct world *w, const str
 	c.fix = "find what should have resumed it: a signal sent before the wait (look at the condition and wait in "
 		"one step), or a place in a pool that was not given back on some way out";
 	return results_add(out, &c);
+}
+
+// Those of a queue of whom nothing is said yet, and who are still there. *since: the longest of them.
+static size_t untold(const struct image *m, const struct set_queued *q, const unsigned char *is,
+		     const struct ctp_state **longest)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < q->n; i++) {
+		const struct set_circle_wait *w = &m->set_looks.waits[q->waits + i];
+		uint32_t row = idmap_get(&m->by_id, w->coroutine);
+		const struct ctp_state *s = row == IDMAP_NONE || is[row] ? NULL :
+									   table_row(&m->stations, row);
+		if (!s || s->changes != w->changes || !image_suspended(m, s) || image_nwaits(s) ||
+		    image_ran_since(m, s))
+			continue;
+		*longest = n++ && (*longest)->since <= s->since ? *longest : s;
+	}
+	return n;
+}
+
+int parked_resting_tell(const struct pass *pass, const struct world *w, const struct image *m,
+			const unsigned char *is, struct results *out)
+{
+	int r = 0;
+	for (size_t k = 0; !r && k < m->set_looks.nqueued; k++) {
+		const struct set_queued *q = &m->set_looks.queued[k];
+		const struct ctp_state *first = NULL;
+		struct verdict_case c;
+		char span[32];
+		size_t n = untold(m, q, is, &first);
+		if (!n)
+			continue;
+		case_of_wait(&c, pass, &(struct suspect){.world = w, .image = m, .state = first}, out);
+		text_duration(span, sizeof(span), case_suspended_ns(&c));
+		r = results_fact(out, pass->rule, n,
+				 "%zu coroutine%s queued at %s (coroutine %" PRIu64
+				 " for %s), and the whole program sleeps for good",
+				 n, n == 1 ? " is" : "s are", hub_name(&m->set_looks.waits[q->waits], out),
+				 first->id, span);
+	}
+	return r;
 }

@@ -7,3 +7,6 @@
 
 int parked_resting_add(const struct pass *pass, const struct world *w, const struct image *m,
 		       const struct ctp_state *s, struct results *out);
+// Facts on the others, where it is known at what they are queued. is: by row, who is spoken of already.
+int parked_resting_tell(const struct pass *pass, const struct world *w, const struct image *m,
+			const unsigned char *is, struct results *out);

@@ -13,7 +13,7 @@
 
 #include <inttypes.h>
 
-#include "analyze/pass/hub_name.h"
+#include "analyze/case/hub_name.h"
 #include "trace/parked_place.h"
 
 static const struct set_circle_wait *wait_at(const struct cycle *c, const struct set_circle *o, size_t i)

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "analyze/pass/hub_name.h"
+#include "analyze/case/hub_name.h"
 #include "analyze/case/parked_idle.h"
 
 static const struct ctp_state *parked(const struct image *m, const struct set_circle_wait *w)

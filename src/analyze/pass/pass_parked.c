@@ -131,6 +131,15 @@ static int keep_resumed(const struct world *w, struct results *out, size_t from)
 
 // ------------------------------------------------------------- main waits for good
 
+static void mark_waits(const struct image *m, const struct set_circle_wait *w, size_t n, unsigned char *is)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t row = idmap_get(&m->by_id, w[i].coroutine);
+		if (row != IDMAP_NONE)
+			is[row] = 1;
+	}
+}
+
 // Who is spoken of already: here, or as one of a circle (CTP015). By row of stations.
 static unsigned char *told(const struct image *m, const struct results *out, size_t from)
 {
@@ -139,11 +148,10 @@ static unsigned char *told(const struct image *m, const struct results *out, siz
 	for (size_t i = from; is && i < out->ncases; i++)
 		if (out->cases[i].about.image == m)
 			is[idmap_get(&m->by_id, out->cases[i].id)] = 1;
-	for (size_t i = 0; is && i < l->nwaits; i++) {
-		uint32_t row = idmap_get(&m->by_id, l->waits[i].coroutine);
-		if (row != IDMAP_NONE)
-			is[row] = 1;
-	}
+	for (size_t k = 0; is && k < l->ncircles; k++)
+		mark_waits(m, &l->waits[l->circles[k].waits], l->circles[k].n, is);
+	for (size_t k = 0; is && k < l->nheld; k++)
+		mark_waits(m, &l->waits[l->held[k].waits], l->held[k].n, is);
 	return is;
 }
 
@@ -182,9 +190,10 @@ static int add_all(const struct pass *pass, const struct world *w, const struct 
 									   table_row(&m->stations, row);
 		if (s && image_suspended(m, s) && s->changes == l->v[i].changes && !image_nwaits(s) &&
 		    !image_ran_since(m, s)) {
-			is[row] = 1;
+			size_t before = out->ncases;
 			r = l == &m->set_looks.parked ? add_waiter(pass, w, m, s, out) :
 							parked_resting_add(pass, w, m, s, out);
+			is[row] = out->ncases > before;
 		}
 	}
 	return r;
@@ -202,6 +211,8 @@ static int main_waits(const struct pass *pass, const struct world *w, const stru
 	int r = is ? add_all(pass, w, m, &l->parked, is, out) : -ENOMEM;
 	if (!r && !parked_idle(m))
 		r = add_all(pass, w, m, &l->resting, is, out);
+	if (!r && l->resting.n && !parked_idle(m))
+		r = parked_resting_tell(pass, w, m, is, out);
 	free(is);
 	return r;
 }

@@ -91,6 +91,13 @@ static bool knows(const struct hubs *h, size_t first, size_t end, uint32_t membe
 	return false;
 }
 
+// Does the first know the hub, and is that no part of its own control block?
+static bool is_queue(const struct hubs *h, size_t first, size_t end, uint64_t hub, const struct queue *q)
+{
+	return q->n && knows(h, first, end, q->waiters[0]) &&
+	       !(h->q->is_own && h->q->is_own(h->q->ctx, hub, &h->q->v[q->waiters[0]]));
+}
+
 // Of whom is it such a handle as the first waiter's? 0.
 static uint64_t who(const struct hubs *h, uint64_t word, const struct queue *q, bool *lives)
 {
@@ -156,24 +163,29 @@ static bool held_by_ended(const struct hubs *h, uint64_t word, const struct queu
 	return true;
 }
 
+// The first words of what may be a hub. How many.
+static size_t read_hub(const struct hubs *h, uint64_t hub, uint64_t words[HUBS_HUB_WORDS])
+{
+	size_t bytes = HUBS_HUB_WORDS * sizeof(*words);
+	if (hubs_on_stack(h, hub) != HUBS_NOBODY || !h->q->is_data(h->q->ctx, hub))
+		return 0;
+	uint64_t extent = h->q->extent ? h->q->extent(h->q->ctx, hub) : bytes;
+	return h->q->peek(h->q->ctx, hub, words, extent < bytes ? extent : bytes) / sizeof(*words);
+}
+
 // The hub of the places from `first` to `end`: all who have its address.
 static bool is_held(const struct hubs *h, size_t first, size_t end, struct hub_holder *out)
 {
 	uint64_t words[HUBS_HUB_WORDS];
 	struct queue q;
 	out->hub = h->places[first].at;
-	if (hubs_on_stack(h, out->hub) != HUBS_NOBODY || !h->q->is_data(h->q->ctx, out->hub))
-		return false;
-	uint64_t extent = h->q->extent ? h->q->extent(h->q->ctx, out->hub) : sizeof(words);
-	size_t n = h->q->peek(h->q->ctx, out->hub, words, extent < sizeof(words) ? extent : sizeof(words)) /
-		   sizeof(*words);
+	size_t n = read_hub(h, out->hub, words);
 	for (size_t i = 0; i < n; i++) {
 		find_queue(h, words[i], &q);
 		bool linked = !q.n && hubs_is_address(words[i]);
 		if (linked)
 			find_linked(h, first, end, words[i], &q);
-		if (!q.n || !knows(h, first, end, q.waiters[0]) ||
-		    (h->q->is_own && h->q->is_own(h->q->ctx, out->hub, &h->q->v[q.waiters[0]])))
+		if (!is_queue(h, first, end, out->hub, &q))
 			continue;
 		for (size_t k = 0; k < n; k++)
 			if (k != i && words[k] != out->hub && hubs_is_address(words[k]) &&
@@ -203,6 +215,50 @@ size_t hub_holders_find(const struct hubs *h, struct hub_holder *out, size_t mos
 			n -= n && again(&out[n - 1], &one);
 			out[n++] = one;
 		}
+	}
+	return n;
+}
+
+// All whose nodes the first words of the hub lead to.
+static bool has_queue(const struct hubs *h, size_t first, size_t end, struct hub_queue *out)
+{
+	uint64_t words[HUBS_HUB_WORDS];
+	struct queue q;
+	out->hub = h->places[first].at;
+	size_t n = read_hub(h, out->hub, words);
+	for (size_t i = 0; i < n; i++) {
+		find_queue(h, words[i], &q);
+		if (!is_queue(h, first, end, out->hub, &q))
+			continue;
+		out->word = i;
+		out->n = q.n;
+		for (size_t k = 0; k < q.n; k++)
+			out->waiters[k] = q.waiters[k];
+		return true;
+	}
+	return false;
+}
+
+static size_t add_queue(struct hub_queue *out, size_t n, const struct hub_queue *one)
+{
+	size_t i = 0;
+	while (i < n && out[i].waiters[0] != one->waiters[0])
+		i++;
+	if (i == n || one->word < out[i].word)
+		out[i] = *one;
+	return i == n ? n + 1 : n;
+}
+
+size_t hub_queues_find(const struct hubs *h, struct hub_queue *out, size_t most)
+{
+	size_t n = 0, hubs = 0, end;
+	struct hub_queue one;
+	for (size_t i = 0; i < h->nplaces && n < most && hubs < HUBS_MOST && !h->q->late(h->q->ctx);
+	     i = end, hubs++) {
+		for (end = i; end < h->nplaces && h->places[end].at == h->places[i].at;)
+			end++;
+		if (has_queue(h, i, end, &one))
+			n = add_queue(out, n, &one);
 	}
 	return n;
 }

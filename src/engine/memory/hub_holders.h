@@ -16,5 +16,14 @@ struct hub_holder {
 	size_t n;
 };
 
+struct hub_queue { // coroutines that are queued at a hub, whoever has it
+	uint64_t hub;
+	size_t word; // which one of the hub leads to the first
+	uint32_t waiters[HUB_HOLDERS_WAITERS];
+	size_t n;
+};
+
+// How many, of `most`. Who is first in two queues is told of the hub that begins nearest to its word.
+size_t hub_queues_find(const struct hubs *h, struct hub_queue *out, size_t most);
 // How many, of `most`.
 size_t hub_holders_find(const struct hubs *h, struct hub_holder *out, size_t most);

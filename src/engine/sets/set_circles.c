@@ -20,7 +20,7 @@
 #include "engine/target/names.h"
 #include "search/heap/malloc_heap.h"
 
-enum { CIRCLES_MOST = 64, HOLDERS_MOST = 64, HANDLE_WORDS = 8 };
+enum { CIRCLES_MOST = 64, HOLDERS_MOST = 64, QUEUES_MOST = 64, HANDLE_WORDS = 8 };
 
 struct gathered {
 	const struct ctp_region *r;
@@ -238,6 +238,15 @@ static void write_holder(FILE *out, const struct gathered *g, const struct hub_h
 					"waits", who));
 }
 
+static void write_queue(FILE *out, const struct gathered *g, const struct hub_queue *q)
+{
+	json_t *who = json_array();
+	for (size_t i = 0; i < q->n; i++)
+		if (stands(g, q->waiters[i]))
+			json_array_append_new(who, wait_at(g, q->waiters[i], q->hub));
+	set_line(out, json_pack("{s:i, s:s, s:o}", "v", 1, "what", "queued", "waits", who));
+}
+
 static void deinit(struct gathered *g, struct hubs *h)
 {
 	hubs_deinit(h);
@@ -332,16 +341,21 @@ void set_circles(FILE *out, const struct inspection *l)
 	struct hubs_query q;
 	struct cycle_hubs_circle *c = calloc(CIRCLES_MOST, sizeof(*c));
 	struct hub_holder *held = calloc(HOLDERS_MOST, sizeof(*held));
-	bool any = c && held && gather(&g);
+	struct hub_queue *queues = calloc(QUEUES_MOST, sizeof(*queues));
+	bool any = c && held && queues && gather(&g);
 	q = query(&g);
 	any = any && !hubs_init(&h, &q);
 	size_t n = any ? find_circles(&g, &h, c, CIRCLES_MOST) : 0;
 	size_t nheld = any ? hub_holders_find(&h, held, HOLDERS_MOST) : 0;
+	size_t nqueues = any ? hub_queues_find(&h, queues, QUEUES_MOST) : 0;
 	for (size_t i = 0; i < n; i++)
 		if (holds(&g, &c[i]))
 			write_circle(out, &g, &c[i]);
 	for (size_t i = 0; i < nheld; i++)
 		write_holder(out, &g, &held[i]);
+	for (size_t i = 0; i < nqueues; i++)
+		write_queue(out, &g, &queues[i]);
+	free(queues);
 	free(c);
 	free(held);
 	deinit(&g, &h);

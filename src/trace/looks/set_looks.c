@@ -159,6 +159,16 @@ static int add_held(struct set_looks *s, const json_t *o)
 	return r;
 }
 
+static int add_queued(struct set_looks *s, const json_t *o)
+{
+	struct set_queued q = {.waits = s->nwaits};
+	int r = add_waits(s, o, &q.n);
+	r = r || !q.n ? r : GROW(s->queued, s->nqueued, s->queued_room);
+	if (!r && q.n)
+		s->queued[s->nqueued++] = q;
+	return r;
+}
+
 static int add_parked(struct set_parked_list *l, const json_t *o)
 {
 	size_t i;
@@ -216,7 +226,7 @@ static int line(void *looks, const json_t *o)
 	} kinds[] = {{"stale", add_stale},   {"shared", add_shared}, {"queue", add_queue},
 		     {"unread", add_unread}, {"thread", add_thread}, {"circle", add_circle},
 		     {"held", add_held},     {"main", add_main},     {"rest", add_rest},
-		     {"look", add_look}};
+		     {"queued", add_queued}, {"look", add_look}};
 	const char *what = json_string_value(json_object_get(o, "what"));
 	for (size_t i = 0; what && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(what, kinds[i].what))
@@ -245,6 +255,7 @@ void set_looks_deinit(struct set_looks *s)
 	free(s->ends);
 	free(s->circles);
 	free(s->held);
+	free(s->queued);
 	free(s->parked.v);
 	free(s->resting.v);
 	for (size_t i = 0; i < s->nwaits; i++)

@@ -65,6 +65,10 @@ struct set_held { // coroutines that are queued at a hub which holds the handle 
 	size_t waits, n;
 };
 
+struct set_queued { // coroutines that are queued at a hub, whoever has it
+	size_t waits, n;
+};
+
 struct set_parked { // suspended without a known wait
 	uint64_t coroutine, changes;
 };
@@ -97,6 +101,8 @@ struct set_looks {
 	size_t nwaits, waits_room;
 	struct set_held *held;
 	size_t nheld, held_room;
+	struct set_queued *queued;
+	size_t nqueued, queued_room;
 	struct set_parked_list parked;     // while main waited for coroutines; none: it did not
 	struct set_parked_list resting;    // while main did not, and the program was quiet
 	struct witness_item items[PROOFS]; // P0, P5, P6b, of the program as a whole

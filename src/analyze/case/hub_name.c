@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "analyze/pass/hub_name.h"
+#include "analyze/case/hub_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
