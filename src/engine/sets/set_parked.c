@@ -77,11 +77,12 @@ void set_main_waiting(FILE *out, const struct inspection *l)
 		write_parked(out, l, "main");
 }
 
-// A descriptor that an epoll set watches, and whose other end may be outside.
+// A descriptor that an epoll set watches, and that something else than the program's code may make ready.
 static bool is_watched(const struct ctp_fd *f)
 {
 	return f->life == CTP_FD_OPEN && f->reg_epfd >= 0 && (f->reg_events & CTP_REG_EVENTS) &&
 	       (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UDP || f->kind == CTP_FD_SIGNALFD ||
+		f->kind == CTP_FD_TIMERFD ||
 		((f->kind == CTP_FD_UNIX || f->kind == CTP_FD_PIPE) && !f->peer_desc));
 }
 
