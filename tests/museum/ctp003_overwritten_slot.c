@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// expect: CTP003 likely, 1 coroutine
+// expect: CTP003 suspect..likely, 1 coroutine
 //
 // A channel with room for one waiting receiver. One has been served already; then
 // a second receiver comes to wait, and takes the place of the first, whom nobody
