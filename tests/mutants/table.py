@@ -197,6 +197,11 @@ m = of("src/search/disguise/disguise_words.c", "unit:disguise")
 m("	    (!tagged || is_begin(d, form, address)))", "	    true)", "any bits that are like an address with a tag count")
 m("			if (k < n)", "			if (k < n && (at + k) % 8 == 0)", "bytes that are swapped count at a multiple of eight only")
 
+m = of("src/search/disguise/xor_words.c", "unit:disguise")
+m("		if (!b->spent && (b->decoys[h->kind] ?", "		if ((b->decoys[h->kind] ?", "pairs that were not all tried count")
+m("(b->decoys[h->kind] ? handles_in_use(&t, false) : quiet[h->kind]))", "true)", "pairs count that chance explains")
+m("	if (address % WORD || scan_find(", "	if (scan_find(", "two words count whose difference is no pointer")
+
 m = of("src/search/disguise/disguised_found.c", "unit:disguise")
 m("	if (told == n || is_freed(p->d, at) || in_pointer(p, at))", "	if (told == n || is_freed(p->d, at))", "the low half of a pointer is a handle")
 m("		if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))", "		if (0)", "one half is two")

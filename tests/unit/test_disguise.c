@@ -520,13 +520,65 @@ static void sums(void **state)
 	assert_int_equal(pass(0), 0);
 }
 
+// Combined with a secret that lies in memory, too. Chance: numbers whose upper bits are those of the secret,
+// `noise` of them, which are as near to what is looked for as to decoys.
+static unsigned xored(uint64_t word, uint64_t key, unsigned noise)
+{
+	open_memory();
+	put(64, key, 8);
+	put(4096, word, 8);
+	for (unsigned i = 0; i < noise; i++)
+		put(4104 + 8 * i, key ^ (ONE + 0x10 + ((uint64_t)((3 * i) | 1) << 16)), 8);
+	return pass(0);
+}
+
+static void secrets(void **state)
+{
+	const uint64_t secret = 0x9e3779b97f4a7c15;
+	(void)state;
+	assert_int_equal(xored(ONE ^ secret, secret, 0), 1);
+	assert_int_equal(disguised_at(&found, (uintptr_t)two + 64), DISGUISE_XOR); // either is the other's key
+	assert_int_equal(disguised_hit_at(&found, (uintptr_t)two + 4096)->key, (uintptr_t)two + 64);
+	assert_int_equal(xored((ONE + 64) ^ secret, secret, 0), 1);             // inside an object
+	assert_int_equal(xored((ONE + 65) ^ secret, secret, 0), 0);             // no pointer leads there
+	assert_int_equal(xored((ONE + BLOCK + 64) ^ secret, secret, 0), 0);     // behind it
+	assert_int_equal(xored((ONE | 1ULL << 48) ^ secret, secret, 0), 0);     // not the same upper bits
+	assert_int_equal(xored((ONE + 64) ^ secret, secret, 200), 0);           // one among as good ones
+	assert_int_equal(xored(ONE ^ secret, secret, 200), 1);                  // few of which lead to a begin
+}
+
+// Where so many pairs have these upper bits that not all can be tried, they tell nothing.
+static void too_many_pairs(void **state)
+{
+	enum { BYTES = 1 << 20 };
+	const uint64_t key = 0x3ff05a5a5a500000;
+	(void)state;
+	open_memory();
+	unsigned char *many = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct maps_line maps[2] = {map, {.lo = (uintptr_t)many, .hi = (uintptr_t)many + BYTES, .perms = "rw-p", .path = ""}};
+	if (maps[0].lo > maps[1].lo) {
+		maps[0] = maps[1];
+		maps[1] = map;
+	}
+	memory.maps = maps;
+	memory.nmaps = 2;
+	for (uint64_t i = 0; i < 64; i++)
+		put(64 + 8 * i, key + (i << 8 | 3), 8);
+	for (uint64_t i = 0; i < BYTES / 8; i++)
+		memcpy(many + 8 * i, &(uint64_t){key + (i << 3 | 5)}, 8);
+	memcpy(many + BYTES - 8, &(uint64_t){(key + 3) ^ ONE}, 8);
+	unsigned reached_by = pass(0);
+	munmap(many, BYTES);
+	assert_int_equal(reached_by, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_and_back), cmocka_unit_test(tags), cmocka_unit_test(what_is_in_use),
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
 		cmocka_unit_test(begins_and_tags), cmocka_unit_test(page_numbers), cmocka_unit_test(texts),
-		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(small_distances), cmocka_unit_test(rows_of_small_distances), cmocka_unit_test(rows_of_a_file), cmocka_unit_test(rows_of_tags), cmocka_unit_test(sums),
+		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(small_distances), cmocka_unit_test(rows_of_small_distances), cmocka_unit_test(rows_of_a_file), cmocka_unit_test(rows_of_tags), cmocka_unit_test(sums), cmocka_unit_test(secrets), cmocka_unit_test(too_many_pairs),
 		cmocka_unit_test(from_itself), cmocka_unit_test(upper_halves),
 		cmocka_unit_test(from_itself_in_full),
 		cmocka_unit_test(small_halves),

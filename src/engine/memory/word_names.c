@@ -37,12 +37,22 @@ static void name_place(struct word_names *w, uint64_t at, char *text, size_t byt
 						      m->path);
 }
 
+static void name_key(struct word_names *w, uint64_t at, char *text, size_t bytes)
+{
+	char key[96] = "glibc's pointer guard";
+	if (at)
+		name_place(w, at, key, sizeof(key));
+	snprintf(text, bytes, ", xored with %s,", key);
+}
+
 void word_names_word(struct word_names *w, uint64_t at, char *text, size_t bytes)
 {
 	enum disguise form = disguised_at(w->disguised, at);
 	name_place(w, at, text, bytes);
 	size_t n = strlen(text);
-	if (form != DISGUISE_NONE)
+	if (form == DISGUISE_XOR)
+		name_key(w, disguised_hit_at(w->disguised, at)->key, text + n, bytes - n);
+	else if (form != DISGUISE_NONE)
 		snprintf(text + n, bytes - n, ", %s,", disguise_text(form));
 }
 

@@ -27,6 +27,7 @@ enum disguise {
 	DISGUISE_RIGHT_MORE,               // shifted right by 5 to 12, and only zeros were lost
 	DISGUISE_TEXT,                     // written out
 	DISGUISE_SUM,                      // added to another address
+	DISGUISE_XOR,                      // combined with another word by exclusive or
 	DISGUISE_AWAY,                     // its distance from where it is kept, 64 GiB or more,
 	DISGUISE_NEAR,                     // or less
 	// of 32 bits

@@ -70,6 +70,11 @@ static void take_begins(struct disguised_pass *p)
 	p->self.ntargets = p->words.ntargets;
 	p->self.near = p->near;
 	p->self.nnear = spans_tidy(p->near, n);
+	p->xors.search = s;
+	p->xors.targets = p->targets;
+	p->xors.ntargets = p->words.ntargets;
+	p->xors.begins = p->begins;
+	p->xors.nbegins = n;
 }
 
 // What may be written, in parts of 4 GiB; of a program with more of them than there is room for, the last
@@ -115,13 +120,15 @@ static bool begin(struct disguised_pass *p)
 	p->forms.living = p->d->living;
 	p->forms.nliving = p->d->nliving;
 	bases_find(&p->forms.bases, s->memory);
-	return handle_forms_all(&p->forms) && families_ready(&p->families, &p->forms);
+	return xor_words_ready(&p->xors) && handle_forms_all(&p->forms) &&
+	       families_ready(&p->families, &p->forms);
 }
 
 static void end(struct disguised_pass *p)
 {
 	handle_forms_deinit(&p->forms);
 	families_deinit(&p->families);
+	xor_words_deinit(&p->xors);
 	constants_deinit(&p->constants);
 	free(p->targets);
 	free(p->begins);
@@ -164,6 +171,7 @@ static int search(struct disguised_pass *p)
 	int e = walk(p, disguised_on_piece);
 	if (e)
 		return e;
+	disguised_settle_xors(p);
 	disguised_settle_blocks(p);
 	disguised_settle(p, 0);
 	if (p->forms.ntargets > HANDLE_FORMS_TARGETS && any_in_use(p)) {
@@ -197,6 +205,11 @@ static int by_at(const void *a, const void *b)
 	return (int)rank(x) - (int)rank(y);
 }
 
+static bool in_lost(void *ctx, uint64_t at)
+{
+	return disguised_in_lost(ctx, at);
+}
+
 int disguised_run(struct disguised *d)
 {
 	struct disguised_pass p = {.d = d, .g = &d->s->g};
@@ -206,6 +219,8 @@ int disguised_run(struct disguised *d)
 	p.self.ctx = &p;
 	p.families.counts = disguised_in_row;
 	p.families.ctx = &p;
+	p.xors.lost = in_lost;
+	p.xors.ctx = &p;
 	int e = begin(&p) ? search(&p) : -ENOMEM;
 	if (!e && !graph_spread(p.g))
 		e = -ENOMEM;
@@ -215,10 +230,16 @@ int disguised_run(struct disguised *d)
 	return e;
 }
 
-enum disguise disguised_at(const struct disguised *d, uint64_t at)
+const struct disguised_hit *disguised_hit_at(const struct disguised *d, uint64_t at)
 {
 	size_t i = FIRST_NOT(d->nhits, k, d->hits[k].at < at);
-	return i < d->nhits && d->hits[i].at == at ? handle_forms_is(d->hits[i].form) : DISGUISE_NONE;
+	return i < d->nhits && d->hits[i].at == at ? &d->hits[i] : NULL;
+}
+
+enum disguise disguised_at(const struct disguised *d, uint64_t at)
+{
+	const struct disguised_hit *h = disguised_hit_at(d, at);
+	return h ? handle_forms_is(h->form) : DISGUISE_NONE;
 }
 
 void disguised_deinit(struct disguised *d)

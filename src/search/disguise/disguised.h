@@ -18,6 +18,7 @@ struct disguised_begin {
 struct disguised_hit {
 	uint64_t at, address;
 	uint32_t form; // enum disguise, or more: a distance
+	uint64_t key;  // of DISGUISE_XOR: where the other word lies; 0: it is glibc's pointer guard
 };
 
 struct disguised {
@@ -42,5 +43,7 @@ struct disguised {
 // 0; -EAGAIN (time), -EIO (a hole): `why`; -ENOMEM.
 int disguised_run(struct disguised *d);
 void disguised_deinit(struct disguised *d);
+// The first hit that is the word at this place; NULL: there is none.
+const struct disguised_hit *disguised_hit_at(const struct disguised *d, uint64_t at);
 // In which form the word at this place references something: DISGUISE_NONE if it does so as it is.
 enum disguise disguised_at(const struct disguised *d, uint64_t at);

@@ -23,7 +23,7 @@ void disguised_add_hit(struct disguised *d, uint64_t at, uint64_t address, uint3
 		d->hits = more;
 		d->room = room;
 	}
-	d->hits[d->nhits++] = (struct disguised_hit){at, address, form};
+	d->hits[d->nhits++] = (struct disguised_hit){.at = at, .address = address, .form = form};
 }
 
 static bool is_freed(const struct disguised *d, uint64_t at)
@@ -250,6 +250,7 @@ void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at
 	struct disguised_pass *p = ctx;
 	disguise_words_find(&p->words, b, n, at);
 	self_words_find(&p->self, b, n, at);
+	xor_words_find(&p->xors, b, n, at);
 	find_handles(p, b, n, at);
 	families_find(&p->families, b, n, at);
 }

@@ -15,6 +15,7 @@
 #include "search/disguise/loader_pages.h"
 #include "search/disguise/self_words.h"
 #include "search/disguise/tables.h"
+#include "search/disguise/xor_words.h"
 
 #define DISGUISED_FOUR_GIB (1ULL << 32)
 enum { DISGUISED_WORD = 8 };
@@ -27,6 +28,7 @@ struct disguised_pass {
 	struct span *targets; // of words: objects that nothing reaches,
 	uint64_t *begins;     // and where they begin
 	struct self_words self;
+	struct xor_words xors;
 	struct span partners[DISGUISED_PARTNERS_MOST];
 	struct span *near; // where words that are no large distance from themselves may lead
 	struct tables tables;
@@ -58,4 +60,5 @@ void disguised_add_hit(struct disguised *d, uint64_t at, uint64_t address, uint3
 // Those of the hits from `from` on whose form is in use become edges; the others go.
 void disguised_settle(struct disguised_pass *p, size_t from);
 void disguised_settle_blocks(struct disguised_pass *p);
+void disguised_settle_xors(struct disguised_pass *p);
 void disguised_settle_families(struct disguised_pass *p);

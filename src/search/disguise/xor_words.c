@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+//
+// Keys are looked for in static storage and where threads have theirs, and in all of a memory that is not
+// large; of those with the same upper bits, some are kept. Where pairs are so many that it would take long,
+// those with the same upper bits count as chance.
+//
+// Noise has upper bits of its own (floating-point numbers, text). Upper bits with decoys are judged by
+// themselves; of those without any, those with exactly one tell how many more chance may hit.
+#include "search/disguise/xor_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "search/disguise/bases.h"
+#include "search/disguise/handle_forms.h"
+#include "search/mark/block.h"
+#include "search/mark/scan.h"
+
+enum { WORD = 8, HALF = 32, UPPER = 48, SIXTEEN = 0xffff, BUCKETS = 1 << 16, KINDS = 2 };
+enum { OF_A_BUCKET = 64, KEYS_MOST = 1 << 18, HITS_MOST = 1 << 12, DECOYS = 64, DECOY_SHIFT = 16 };
+enum { TRIES_OF_A_BUCKET = 1 << 22, TRIES_MOST = 1 << 28 };
+enum { CHUNK = 1 << 16, READ_MOST = 64 << 20, SMALL = 1 << 18, END = 1 << 14 };
+
+struct xor_bucket {
+	uint32_t first, n; // of its keys
+	uint32_t tries, hits[KINDS], decoys[KINDS];
+	bool spent; // tried too often to tell anything
+};
+
+static void mark(uint64_t *map, uint64_t bits)
+{
+	map[bits >> 6 & (XOR_WORDS_MAP - 1)] |= 1ULL << (bits & 63);
+}
+
+static bool marked(const uint64_t *map, uint64_t bits)
+{
+	return map[bits >> 6 & (XOR_WORDS_MAP - 1)] >> (bits & 63) & 1;
+}
+
+static bool is_address(uint64_t word)
+{
+	return word >> UPPER == 0 || word >> UPPER == SIXTEEN;
+}
+
+// ------------------------------------------------------------------- keys
+
+static void add_key(struct xor_words *x, uint64_t value, uint64_t at)
+{
+	struct xor_bucket *b = &x->buckets[value >> UPPER];
+	if (is_address(value) || b->n == OF_A_BUCKET || x->nkeys == KEYS_MOST || x->failed)
+		return;
+	if (x->nkeys == x->room) {
+		size_t room = x->room ? 2 * x->room : 1024;
+		struct xor_key *more = realloc(x->keys, room * sizeof(*more));
+		x->failed = !more;
+		if (!more)
+			return;
+		x->keys = more;
+		x->room = room;
+	}
+	x->keys[x->nkeys++] = (struct xor_key){value, at};
+	b->n++;
+}
+
+static bool counts(const struct xor_words *x, uint64_t at)
+{
+	const struct search *s = x->search;
+	return scan_find(s->skip, s->nskip, at) == s->nskip &&
+	       scan_find(s->freed.v, s->freed.n, at) == s->freed.n;
+}
+
+// Those that lie in [lo, hi), which may be written.
+static void take_keys(struct xor_words *x, uint64_t lo, uint64_t hi)
+{
+	static _Alignas(uint64_t) uint64_t chunk[CHUNK / WORD];
+	const struct memory *m = x->search->memory;
+	for (; lo < hi && !memory_late(m); lo += CHUNK) {
+		size_t n = memory_peek_touched(m, lo, chunk, hi - lo < CHUNK ? (size_t)(hi - lo) : CHUNK);
+		for (size_t i = 0; i < n / WORD; i++)
+			if (!is_address(chunk[i]) && counts(x, lo + i * WORD) &&
+			    !x->lost(x->ctx, lo + i * WORD))
+				add_key(x, chunk[i], lo + i * WORD);
+	}
+}
+
+// A thread's own storage lies at the end of its stack, or, the first one's, in a mapping of a few pages.
+static void take_all_keys(struct xor_words *x)
+{
+	const struct search *s = x->search;
+	const struct memory *m = s->memory;
+	uint64_t read = 0;
+	if (s->guard)
+		add_key(x, s->guard, 0);
+	for (size_t i = 0; i < m->nmaps; i++)
+		if (bases_is_static(m, m->maps[i].lo))
+			take_keys(x, m->maps[i].lo, m->maps[i].hi);
+	for (size_t i = 0; i < m->nmaps; i++) {
+		const struct maps_line *at = &m->maps[i];
+		uint64_t bytes = at->hi - at->lo;
+		if (at->perms[1] != 'w' || at->perms[3] == 's' || at->ino || bases_is_static(m, at->lo))
+			continue;
+		bool all = bytes <= SMALL || (s->bytes < HANDLE_FORMS_LARGE && bytes <= READ_MOST - read);
+		read += all && bytes > SMALL ? bytes : 0;
+		take_keys(x, all ? at->lo : at->hi - END, at->hi);
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const struct xor_key *x = a, *y = b;
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static void sort_keys(struct xor_words *x)
+{
+	size_t n = 0;
+	if (x->nkeys)
+		qsort(x->keys, x->nkeys, sizeof(*x->keys), by_value);
+	for (size_t i = 0; i < x->nkeys; i++)
+		if (!n || x->keys[n - 1].value != x->keys[i].value)
+			x->keys[n++] = x->keys[i];
+	x->nkeys = n;
+	for (size_t i = 0, end; i < n; i = end) {
+		uint64_t upper = x->keys[i].value >> UPPER;
+		for (end = i + 1; end < n && x->keys[end].value >> UPPER == upper;)
+			end++;
+		x->buckets[upper].first = (uint32_t)i;
+		x->buckets[upper].n = (uint32_t)(end - i);
+		mark(x->uppers, upper);
+	}
+}
+
+bool xor_words_ready(struct xor_words *x)
+{
+	x->buckets = calloc(BUCKETS, sizeof(*x->buckets));
+	x->hits = calloc(HITS_MOST, sizeof(*x->hits));
+	if (!x->buckets || !x->hits)
+		return false;
+	for (size_t i = 0; i < x->ntargets; i++)
+		for (uint64_t u = x->targets[i].lo >> HALF; u <= (x->targets[i].hi - 1) >> HALF; u++)
+			mark(x->middle, u);
+	if (x->ntargets)
+		take_all_keys(x);
+	sort_keys(x);
+	return !x->failed;
+}
+
+// ------------------------------------------------------------------- words
+
+// Where an object begins: 0; in one, at a multiple of eight: 1; elsewhere: KINDS.
+static unsigned kind_of(const struct xor_words *x, uint64_t address)
+{
+	if (address % WORD || scan_find(x->targets, x->ntargets, address) == x->ntargets)
+		return KINDS;
+	size_t i = FIRST_NOT(x->nbegins, k, x->begins[k] < address);
+	return i < x->nbegins && x->begins[i] == address ? 0 : 1;
+}
+
+static uint64_t decoy(uint64_t address, uint64_t n)
+{
+	return address ^ ((n * 0x9e3779b97f4a7c15 >> 54) | 1) << DECOY_SHIFT;
+}
+
+// Has two words whose difference, but for the upper bits, is as a target's.
+static void try_pair(struct xor_words *x, struct xor_bucket *b, const struct xor_key *key, uint64_t at,
+		     uint64_t address)
+{
+	unsigned kind = kind_of(x, address);
+	if (kind == KINDS && memory_map(x->search->memory, address))
+		return; // another's, and perhaps kept so, too
+	bool own = x->lost(x->ctx, at);
+	if (kind < KINDS) {
+		b->hits[kind] += !own;
+		if (x->nhits < HITS_MOST)
+			x->hits[x->nhits++] = (struct xor_hit){.at = at,
+							       .address = address,
+							       .key = key->at,
+							       .upper = (uint16_t)(key->value >> UPPER),
+							       .kind = (uint8_t)kind};
+		return;
+	}
+	for (unsigned n = 1; !own && n <= DECOYS; n++) {
+		kind = kind_of(x, decoy(address, n));
+		if (kind < KINDS)
+			b->decoys[kind]++;
+	}
+}
+
+static void try_word(struct xor_words *x, uint64_t word, uint64_t at)
+{
+	uint64_t upper = word >> UPPER;
+	struct xor_bucket *b = &x->buckets[upper];
+	if (x->tries > TRIES_MOST || b->tries > TRIES_OF_A_BUCKET) {
+		b->spent = true;
+		x->uppers[upper >> 6] &= ~(1ULL << (upper & 63));
+		return;
+	}
+	b->tries += b->n;
+	x->tries += b->n;
+	bool known = false;
+	for (uint32_t i = b->first; i < b->first + b->n; i++) {
+		uint64_t address = word ^ x->keys[i].value;
+		if (!marked(x->middle, address >> HALF))
+			continue;
+		if (!known && !counts(x, at))
+			return;
+		known = true;
+		try_pair(x, b, &x->keys[i], at, address);
+	}
+}
+
+static inline bool block_may(const struct xor_words *x, const unsigned char *b)
+{
+	uint64_t any = 0;
+	for (size_t i = UPPER / 8; i < BLOCK_BYTES; i += WORD) {
+		uint16_t upper;
+		memcpy(&upper, b + i, sizeof(upper));
+		any |= x->uppers[upper >> 6] >> (upper & 63);
+	}
+	return any & 1;
+}
+
+void xor_words_find(struct xor_words *x, const unsigned char *b, size_t n, uint64_t at)
+{
+	for (size_t i = -at & (WORD - 1); x->nkeys && i + WORD <= n; i += BLOCK_BYTES) {
+		if (!block_may(x, b + i))
+			continue;
+		for (size_t k = i; k < i + BLOCK_BYTES && k + WORD <= n; k += WORD) {
+			uint64_t w = block_word(b + k);
+			if (marked(x->uppers, w >> UPPER))
+				try_word(x, w, at + k);
+		}
+	}
+}
+
+// ------------------------------------------------------------------- chance
+
+// Of all upper bits that no decoy has: decoys are the upper bits that one has.
+static struct handles_tally quiet_ones(const struct xor_words *x, unsigned kind)
+{
+	struct handles_tally t = {.n = {1, DECOYS, 0}};
+	for (size_t i = 0; i < BUCKETS; i++) {
+		const struct xor_bucket *b = &x->buckets[i];
+		if (b->spent)
+			continue;
+		t.hits[HANDLES_TARGET] += b->decoys[kind] ? 0 : b->hits[kind];
+		t.hits[HANDLES_DECOY] += b->decoys[kind] == 1;
+	}
+	return t;
+}
+
+void xor_words_settle(struct xor_words *x)
+{
+	size_t n = 0;
+	bool quiet[KINDS];
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		struct handles_tally t = quiet_ones(x, kind);
+		quiet[kind] = handles_in_use(&t, false);
+	}
+	for (size_t i = 0; i < x->nhits; i++) {
+		const struct xor_hit *h = &x->hits[i];
+		const struct xor_bucket *b = &x->buckets[h->upper];
+		struct handles_tally t = {.n = {1, DECOYS, 0},
+					  .hits = {b->hits[h->kind], b->decoys[h->kind], 0}};
+		if (!b->spent && (b->decoys[h->kind] ? handles_in_use(&t, false) : quiet[h->kind]))
+			x->hits[n++] = *h;
+	}
+	x->nhits = n;
+}
+
+void xor_words_deinit(struct xor_words *x)
+{
+	free(x->keys);
+	free(x->buckets);
+	free(x->hits);
+	*x = (struct xor_words){0};
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// xor_words.h - finds words of 64 bits that are an address combined with a secret of the program by exclusive
+// or, where the secret is a word of its memory, too.
+//
+// The upper 16 bits of an address are zero, so the word and its key agree in theirs, and are no addresses.
+// Other words agree so as well: decoys tell how many chance explains.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "search/disguise/handles.h"
+#include "search/search.h"
+
+enum { XOR_WORDS_MAP = 1 << 10 };
+
+struct xor_hit {
+	uint64_t at, address, key; // where the key lies; 0: glibc's pointer guard
+	uint16_t upper;            // of both
+	uint8_t kind;              // 0: an object begins at the address; 1: it lies in one
+};
+
+struct xor_words {
+	const struct search *search;
+	const struct span *targets; // sorted, disjoint: where the addresses may lie; above 4 GiB
+	size_t ntargets;
+	const uint64_t *begins; // of objects in them; sorted
+	size_t nbegins;
+	bool (*lost)(void *ctx, uint64_t at); // does it lie in what is looked for?
+	void *ctx;
+	struct xor_hit *hits; // once they are settled: those that are not there by chance
+	size_t nhits;
+	bool failed; // out of memory
+	// what follows is xor_words.c's
+	struct xor_key {
+		uint64_t value, at;
+	} * keys; // by value
+	size_t nkeys, room;
+	struct xor_bucket *buckets;     // by the upper 16 bits
+	uint64_t uppers[XOR_WORDS_MAP]; // bit map of those that some key has,
+	uint64_t middle[XOR_WORDS_MAP]; // and of bits 32 to 47 of targets
+	uint64_t tries;
+};
+
+// Finds the keys. False if out of memory.
+bool xor_words_ready(struct xor_words *x);
+// Bytes that lie at `at`. Aligned words are looked at; MEMORY_WALK_BEHIND more bytes may be read behind them.
+void xor_words_find(struct xor_words *x, const unsigned char *bytes, size_t n, uint64_t at);
+void xor_words_settle(struct xor_words *x);
+void xor_words_deinit(struct xor_words *x);
