@@ -197,6 +197,10 @@ m = of("src/search/disguise/disguise_words.c", "unit:disguise")
 m("	    (!tagged || is_begin(d, form, address)))", "	    true)", "any bits that are like an address with a tag count")
 m("			if (k < n)", "			if (k < n && (at + k) % 8 == 0)", "bytes that are swapped count at a multiple of eight only")
 
+m = of("src/engine/memory/queues_ipc.c", "unit:queues_ipc")
+m("sent_s + DOUBT_S >= began_s", "sent_s < began_s", "a queue that others left is a doubt")
+m("n && (last == pid || ", "n && (", "its own message is none")
+
 m = of("src/search/disguise/xor_words.c", "unit:disguise")
 m("		if (!b->spent && (b->decoys[h->kind] ?", "		if ((b->decoys[h->kind] ?", "pairs that were not all tried count")
 m("(b->decoys[h->kind] ? handles_in_use(&t, false) : quiet[h->kind]))", "true)", "pairs count that chance explains")

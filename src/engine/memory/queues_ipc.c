@@ -26,18 +26,42 @@ static bool same_ipc(pid_t pid)
 	       !strcmp(a, b);
 }
 
-// Messages that it sent, or that another sent after it.
+// Does a queue, by its line of /proc/sysvipc/msg, hold messages that the process may have sent, or one of its
+// children? It does if the last one is its own, and if that was sent since they began and is not the only
+// one. A queue whose last message is older was left by others. The kernel tells whole seconds, and when a
+// process began is known to one: two more are allowed for. It is assumed that nobody has set the clock back
+// meanwhile.
+static bool may_be_ours(const char *line, pid_t pid, int64_t began_s, int *id)
+{
+	enum { DOUBT_S = 2 };
+	unsigned long n;
+	long long sent_s;
+	int last;
+	if (sscanf(line, "%*d %d %*o %*u %lu %d %*d %*u %*u %*u %*u %lld", id, &n, &last, &sent_s) != 4)
+		return false;
+	return n && (last == pid || (n > 1 && sent_s + DOUBT_S >= began_s));
+}
+
+// When the process began, or ctp-run: then those that it was forked from had not begun, either.
+static int64_t began(const struct inspection *l)
+{
+	struct memory own;
+	memory_of_process(&own, getpid());
+	int64_t s = own.began_s < l->memory.began_s ? own.began_s : l->memory.began_s;
+	memory_close(&own);
+	return s;
+}
+
 static bool messages(struct queues *q)
 {
 	char *text, *save = NULL;
 	if (proc_slurp(q->l->pid, "../sysvipc/msg", &text, NULL))
 		return true; // no such thing here
 	bool ok = true;
+	int64_t began_s = began(q->l);
 	for (char *line = strtok_r(text, "\n", &save); ok && line; line = strtok_r(NULL, "\n", &save)) {
-		unsigned long n;
-		int id, last;
-		if (sscanf(line, "%*d %d %*o %*u %lu %d", &id, &n, &last) != 3 || !n ||
-		    (last != q->l->pid && n < 2))
+		int id;
+		if (!may_be_ours(line, q->l->pid, began_s, &id))
 			continue;
 		snprintf(q->why, sizeof(q->why),
 			 "System V queue %d holds messages that the process may have sent to itself", id);
