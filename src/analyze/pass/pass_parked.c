@@ -5,9 +5,9 @@
 // itself before, were resumed from where it is suspended; and then at most LIKELY, as it may have been
 // discarded on purpose. Or if the whole program sleeps for good, while main waits for a coroutine: a join
 // that never ends. That is LIKELY, too: the program may be meant to be killed so; SUSPECT where they may be
-// idle workers (parked_idle.h). Where main sleeps in its own loop, parked_resting.h says which are told. Of a
-// program that ctp-run attached to, those are told that nothing led to then, where others wait for
-// descriptors.
+// idle workers (parked_idle.h). Where main sleeps in its own loop, parked_resting.h says which are told;
+// where the program goes on, parked_rhythm.h. Of a program that ctp-run attached to, those are told that
+// nothing led to then, where others wait for descriptors.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #include "analyze/pass/parked_held.h"
 #include "analyze/case/parked_idle.h"
 #include "analyze/case/parked_resting.h"
+#include "analyze/case/parked_rhythm.h"
 #include "analyze/pass/parked_unspoken.h"
 #include "base/text.h"
 #include "ctp/late.h"
@@ -278,6 +279,15 @@ static int from_before(const struct pass *pass, const struct world *w, const str
 	return r;
 }
 
+static int out_of_rhythm(const struct pass *pass, const struct world *w, const struct image *m,
+			 struct results *out, size_t from)
+{
+	unsigned char *is = told(m, out, from);
+	int r = is ? parked_rhythm(pass, w, m, is, out) : -ENOMEM;
+	free(is);
+	return r;
+}
+
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	static const struct stuck_terms terms = {conclude, describe};
@@ -290,6 +300,8 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 		r = main_waits(pass, w, &w->images[k], out, from);
 	for (size_t k = 0; !r && k < w->nimages; k++)
 		r = from_before(pass, w, &w->images[k], out, from);
+	for (size_t k = 0; !r && k < w->nimages; k++)
+		r = out_of_rhythm(pass, w, &w->images[k], out, from);
 	for (size_t k = 0; !r && k < w->nimages; k++)
 		r = parked_unspoken(pass, &w->images[k], out);
 	return r;
@@ -322,7 +334,9 @@ const struct pass pass_parked = {
 		"         Or main waits, and those may be idle workers: events, or a thread, gave them work before.\n"
 		"         Or main waits for nobody, but the program sleeps for good, and others that were made where\n"
 		"         this one was have ended, as workers do not. Or nothing leads to it, but nothing leads to\n"
-		"         any other suspended coroutine either: all may be kept in a form that is not searched for\n"
+		"         any other suspended coroutine either: all may be kept in a form that is not searched for.\n"
+		"         Or it was resumed in a rhythm, now waits for more than ten times as long, and most others\n"
+		"         that were made at the same place go on\n"
 		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it, and words lead to\n"
 		"         others; or main waits, no thread can wake by itself, and nothing outside can wake one. It is\n"
 		"         never PROVEN: a coroutine may be abandoned on purpose, and a program may sleep until it is\n"
