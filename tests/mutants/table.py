@@ -344,6 +344,7 @@ m("	if (!firm || s->ready != 1)", "	if (s->ready != 1)", "a try alone, without a
 m("	if (!firm || s->ready != 1)", "	if (!firm)", "what is not ready would have woken it")
 m("|| (rows->n && s->unregistered))", ")", "a row that is made again is none")
 m("	if (*l->hidden)", "	if (0)", "a set that /proc does not show has no row")
+m("else if (full >= 0)", "else if (0)", "a source is left out for good while its sink is full")
 
 m = of("src/analyze/pass/unpolled.c", "unit:unpolled")
 m("copied <= world_ns(w, t->wait_since) + ASLEEP_NS)", "0)", "a thread that has only just entered its wait sleeps")

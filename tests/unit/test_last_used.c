@@ -154,7 +154,7 @@ static void what_is_unread_of_some(void **state)
 	t.fds[3].f.learned_stack = 5;
 	looked_at(21, 0, false);
 	assert_string_equal(said(), "4 coroutines are suspended for 26.0 s, last used fd 18 ... 21 (tcp), "
-				    "of 2 bytes unread, of 1 the end unread, some peers silent");
+				    "bytes unread of 2, the end unread of 1, some peers silent");
 }
 
 // It was answered, and stands elsewhere: it waits for something else, for all that is known.

@@ -49,6 +49,8 @@ static void a_set_is_known_if_it_is_the_one_that_was_given(void **state)
 	assert_int_equal(p.n, 666);
 	assert_true(polled_has(&p, 998) && polled_has(&p, 1));
 	assert_false(polled_has(&p, 999) || polled_has(&p, 1000));
+	assert_int_equal(polled_has_for(&p, 998, p.v[0].events), polled_has(&p, 998));
+	assert_false(polled_has_for(&p, 998, 0));
 	free(p.v);
 	v[500].events = POLLOUT; // by somebody else, after the kernel made its copy
 	polled_read(getpid(), &t, &c, &p);

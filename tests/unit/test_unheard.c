@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -207,6 +208,20 @@ static void p3_of_a_mask(void **state)
 	s.unregistered = true;
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_TRUE);
 	assert_int_equal(judged(1, 0, ALONE, EPOLLOUT), HOLDS_FALSE); // it has a row again
+	int sink[2];
+	assert_int_equal(pipe2(sink, O_NONBLOCK), 0);
+	rows[1] = (struct registration){.epfd = OUTER, .tfd = sink[1], .events = EPOLLOUT};
+	l.registrations.n = 2;
+	s.c.gen = 2;
+	assert_int_equal(judged(0, 0, -1, 0), HOLDS_TRUE);
+	while (write(sink[1], "full", 4) > 0)
+		;
+	assert_int_equal(judged(0, 0, -1, 0), HOLDS_OPEN); // what it would read has no place to go
+	rows[1].events = EPOLLIN;
+	assert_int_equal(judged(0, 0, -1, 0), HOLDS_TRUE);
+	l.registrations.n = 1;
+	close(sink[0]);
+	close(sink[1]);
 	strcpy(l.hidden, "a process that cannot be looked into");
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_OPEN);
 	l.hidden[0] = '\0';

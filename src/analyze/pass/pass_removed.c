@@ -145,8 +145,16 @@ static void describe_unregistered(struct verdict_case *c, const struct ctp_fd *f
 			"though one is free now";
 		return;
 	}
-	c->claim = "waits for a descriptor that is ready, and registered nowhere since its last event";
-	c->fix = "register it again before each wait: what is registered for one event is gone with it";
+	if (fd->polled || fd->polled_out) {
+		c->claim = "waits for a descriptor that is ready, and in no loop's set since its last event";
+		c->fix =
+			"keep the descriptor in the set while somebody waits for it, or put it back before each wait";
+	} else {
+		c->claim =
+			"waits for a descriptor that is ready, and registered nowhere since its last event";
+		c->fix =
+			"register it again before each wait: what is registered for one event is gone with it";
+	}
 	case_event(c, fd->event_time, 0,
 		   results_text(out, "the last event of fd %d#%u comes", c->fd, c->gen));
 	if (del)
@@ -229,8 +237,9 @@ const struct pass pass_removed = {
 		"descriptor is ready.\n"
 		"\n"
 		"A loop around poll or select has no registrations; there, the descriptor is missing in the next\n"
-		"set. CTP002 is reported if it was in a set after its waiter suspended, and every loop now sleeps\n"
-		"with a set that lacks it.\n"
+		"set, or its row asks for nothing. CTP002 is reported if every loop now sleeps with a set that lacks\n"
+		"it, and it was in a set after its waiter suspended, or has been ready since; not while a loop waits\n"
+		"for a descriptor that is full: what would be read may have no place to go.\n"
 		"\n"
 		"Repair: whoever unregisters a descriptor owns its waiters: resume them with an error, or register\n"
 		"it again when the reason for the pause (backpressure, a move to another set) is over.\n"

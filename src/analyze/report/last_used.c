@@ -246,7 +246,7 @@ static size_t add(char *buf, size_t bytes, const struct group *g, size_t n, cons
 {
 	if (n == g->used)
 		return (size_t)snprintf(buf, bytes, ", %s", what);
-	return (size_t)snprintf(buf, bytes, ", of %zu %s", n, what);
+	return (size_t)snprintf(buf, bytes, ", %s of %zu", what, n);
 }
 
 static void unread_text(const struct group *g, char *buf, size_t bytes)

@@ -105,6 +105,14 @@ void polled_read(pid_t pid, const struct proc_task *t, const struct ctp_thread *
 	out->known = c && out->read && sum == c->set_sum;
 }
 
+bool polled_has_for(const struct polled *s, int fd, unsigned events)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].fd == fd && (s->v[i].events & events))
+			return true;
+	return false;
+}
+
 bool polled_has(const struct polled *s, int fd)
 {
 	for (size_t i = 0; i < s->n; i++)

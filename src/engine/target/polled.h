@@ -30,3 +30,4 @@ struct polled {
 // the thread if it is asleep in our hook, else NULL.
 void polled_read(pid_t pid, const struct proc_task *t, const struct ctp_thread *c, struct polled *out);
 bool polled_has(const struct polled *s, int fd);
+bool polled_has_for(const struct polled *s, int fd, unsigned events); // any of these

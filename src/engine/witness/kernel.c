@@ -219,6 +219,29 @@ static bool in_io_of(const struct inspection *l, const struct suspect *s, const 
 	return call_holds(t, s->c.fd);
 }
 
+// For what must an open F stand in a set to be heard of? No byte comes by a row whose events are 0, or
+// others. 0: for anything, as its file is what counts.
+static uint32_t polled_for(const struct suspect *s)
+{
+	return stuck_wait_is(s) && s->c.fd >= 0 ? stuck_wait_needed(s) & (CTP_POLLED_IN | CTP_POLLED_OUT) : 0;
+}
+
+// Stands F in the set, by the marks of the entry?
+static bool marked(const struct suspect *s, const struct ctp_thread *c)
+{
+	uint32_t needed = polled_for(s);
+	if (!needed)
+		return ctp_polled_has(c, &s->c.was) == 1;
+	return ((needed & CTP_POLLED_IN) && s->c.was.polled == c->wait_since) ||
+	       ((needed & CTP_POLLED_OUT) && s->c.was.polled_out == c->wait_since);
+}
+
+static bool in_set(const struct suspect *s, const struct polled *set)
+{
+	uint32_t needed = polled_for(s);
+	return needed ? polled_has_for(set, s->c.fd, needed) : polled_has(set, s->c.fd);
+}
+
 // Sleeps in poll or select, for F perhaps: 1 it does, 0 not, -1 not known. One that
 // was entered before the close has the file still; after it the number is another's.
 static int polls_for(const struct inspection *l, const struct suspect *s, size_t task)
@@ -229,9 +252,9 @@ static int polls_for(const struct inspection *l, const struct suspect *s, size_t
 		return 0;
 	if (c && c->wait_since > s->c.time)
 		return 0;
-	if (c && ctp_polled_has(c, &s->c.was) == 1)
+	if (c && marked(s, c))
 		return 1;
-	if (polled_has(&l->polled[task], s->c.fd))
+	if (in_set(s, &l->polled[task]))
 		return 1;
 	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;
 }

@@ -17,6 +17,7 @@
 #include "engine/witness/stuck_wait.h"
 
 #define IN_EVENTS ((uint32_t)(EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI))
+enum { FULL_ASKED = 256 }; // writers that are asked whether they are
 #define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
 
 // ------------------------------------------------------------- hints of the tables
@@ -130,12 +131,40 @@ bool unheard_abandoned(pid_t pid, int epfd)
 
 // ------------------------------------------------------------------------ P3
 
+static bool is_full(const struct inspection *l, int fd, uint32_t events, unsigned *asked)
+{
+	return (events & OUT_EVENTS) && *asked < FULL_ASKED && ++*asked &&
+	       stuck_wait_ready(l->pid, fd, EPOLLOUT) == 0;
+}
+
+// A descriptor that some loop waits for to take more; -1: none. Where a sink is full, its source is left out
+// of the set until the sink has room: that is backpressure.
+static int full_one(const struct inspection *l)
+{
+	unsigned asked = 0;
+	for (size_t i = 0; i < l->registrations.n; i++)
+		if (is_full(l, l->registrations.v[i].tfd, l->registrations.v[i].events, &asked))
+			return l->registrations.v[i].tfd;
+	for (size_t i = 0; l->polled && i < l->tasks.n; i++)
+		for (size_t k = 0; k < l->polled[i].n; k++)
+			if (is_full(l, l->polled[i].v[k].fd, l->polled[i].v[k].events, &asked))
+				return l->polled[i].v[k].fd;
+	return -1;
+}
+
 // Its registration went with an event that it had, and none was made since.
 static void unregistered(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
+	bool polled = s->c.was.polled || s->c.was.polled_out;
+	int full = *l->hidden || stuck_wait_full(s) ? -1 : full_one(l);
 	if (*l->hidden)
 		inspect_say(a, HOLDS_OPEN, "%.180s: it may be registered there", l->hidden);
+	else if (full >= 0)
+		inspect_say(
+			a, HOLDS_OPEN,
+			"fd %d is full, and a loop waits for it to take more: fd %d#%u may be left out until then",
+			full, s->c.fd, s->c.gen);
 	else if (stuck_wait_full(s))
 		inspect_say(
 			a, HOLDS_TRUE,
@@ -144,10 +173,10 @@ static void unregistered(struct inspection *l, struct suspect *s)
 			s->c.fd, s->c.gen);
 	else
 		inspect_say(
-			a, HOLDS_TRUE,
-			"fd %d#%u is registered nowhere, and ready: its registration went with the last event, "
-			"and none was made since",
-			s->c.fd, s->c.gen);
+			a, HOLDS_TRUE, "fd %d#%u is %s, and ready: %s", s->c.fd, s->c.gen,
+			polled ? "in no set that a thread polls, and in no epoll set" : "registered nowhere",
+			polled ? "it was left out after the last event" :
+				 "its registration went with the last event, and none was made since");
 }
 
 static void without_event(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)
