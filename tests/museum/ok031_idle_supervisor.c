@@ -29,6 +29,7 @@ static void *idle(void *arg)
 	(void)arg;
 	for (;;)
 		pause();
+	return NULL;
 }
 
 int main(void)
