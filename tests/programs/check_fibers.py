@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Boost.Fiber, which knows no descriptor: main waits for fibers that nothing will ever resume."""
 import functools
+import re
 
 import packages
 from check_engines import built
@@ -49,5 +50,18 @@ def check_goes_on(case, word):
     equal(report["accounting"]["parked"], 1, "parked")
 
 
+def check_beside(case, never):
+    """Others go on: a place from which none was ever resumed is told, and no other."""
+    case.ctp("-q", "--timeout=4", program(case), "notified_first" if never else "served_before")
+    _, report = case.report()
+    equal(report["findings"], [], "findings")
+    told = [f["message"] for f in report["facts"] if "was ever resumed" in f["message"]]
+    equal(len(told), never, f"told: {told}")
+    line = line_of("// waits for a notification")
+    need(not never or re.match(rf"1 coroutine is parked for \S+ s in .*fibers_stuck\.cpp:{line}\b.*; others were resumed [1-9]\d+ times", told[0]),
+         str(told))
+
+
 CHECKS = [(word, functools.partial(check_stuck, word=word)) for word in STUCK] + [
-    (word, functools.partial(check_goes_on, word=word)) for word in ("sent_later", "outside_wakes")]
+    (word, functools.partial(check_goes_on, word=word)) for word in ("sent_later", "outside_wakes")] + [
+    ("notified_first", functools.partial(check_beside, never=1)), ("served_before", functools.partial(check_beside, never=0))]

@@ -87,6 +87,39 @@ static void ended_first()
 		f.join();
 }
 
+static void tick()
+{
+	for (;;)
+		boost::this_fiber::sleep_for(std::chrono::milliseconds(10));
+}
+
+// The notification came before the wait, which looks at no condition. Another fiber goes on.
+static void notified_first()
+{
+	bf::mutex m;
+	bf::condition_variable c;
+	bf::fiber beside(tick);
+	c.notify_one();
+	bf::fiber late([&] {
+		std::unique_lock<bf::mutex> l(m);
+		c.wait(l); // waits for a notification
+	});
+	late.join();
+}
+
+// It has had what there is, and may get more.
+static void served_before()
+{
+	bf::fiber beside(tick), to(consume), from([] {
+		for (int i = 0; i < 5; i++) {
+			boost::this_fiber::sleep_for(std::chrono::milliseconds(1));
+			channel.push(i);
+		}
+	});
+	from.join();
+	to.join();
+}
+
 // Another thread sleeps, and then sends: until then all is as if nobody did.
 static void sent_later()
 {
@@ -131,6 +164,8 @@ int main(int argc, char **argv)
 		    {"lock_kept", lock_kept},
 		    {"channel_open", channel_open},
 		    {"ended_first", ended_first},
+		    {"notified_first", notified_first},
+		    {"served_before", served_before},
 		    {"sent_later", sent_later},
 		    {"outside_wakes", outside_wakes}};
 	for (auto &w : ways)

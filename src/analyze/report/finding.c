@@ -17,6 +17,7 @@
 #include "analyze/report/finished_parked.h"
 #include "analyze/report/healthy.h"
 #include "analyze/report/last_used.h"
+#include "analyze/report/parked_never.h"
 #include "analyze/report/stackless_destroyed.h"
 #include "analyze/report/stackless_places.h"
 #include "analyze/report/stackless_sums.h"
@@ -273,6 +274,8 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 		qsort(r->findings, r->nfindings, sizeof(*r->findings), by_weight);
 	e = e ? e : accounting_count(r);
 	e = e ? e : last_used_facts(r, parked);
+	if (!e && parked)
+		e = parked_never_facts(r);
 	if (!e && selected(settings->rules, rules_id[RULE_WRONG_WAITER]))
 		e = taken_facts(r);
 	return e ? e : stackless_destroyed_facts(r);
