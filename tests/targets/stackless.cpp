@@ -2,7 +2,8 @@
 //
 // C++20 coroutines that nobody can resume any more, and others that only look so. `stackless CASE [N]` makes N of
 // them (3), says "ready" when its state is final, and then sleeps in its loop. tests/e2e/check_stackless.py says
-// what must be found. Handles are kept out of frames that sleep: each case is made in a function of its own, and
+// what must be found. `stackless CASE N rests` says "made" before it loses them, and waits for SIGUSR1: so ctp-run
+// can have seen what led to them. Handles are kept out of frames that sleep: each case is made in a function of its own, and
 // the stack below is overwritten.
 #include <condition_variable>
 #include <coroutine>
@@ -20,6 +21,7 @@
 #include <string>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -225,6 +227,35 @@ AWAY static void reap_all()
 	fds.clear();
 }
 
+static bool rests;
+
+static int usr1()
+{
+	sigset_t s;
+	sigemptyset(&s);
+	sigaddset(&s, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &s, nullptr);
+	return signalfd(-1, &s, SFD_CLOEXEC);
+}
+
+AWAY static void rest()
+{
+	epoll_event e;
+	signalfd_siginfo i;
+	if (!rests)
+		return;
+	int order = usr1();
+	add(order, nullptr);
+	overwrite_stack();
+	puts("made");
+	fflush(stdout);
+	while (epoll_wait(ep, &e, 1, -1) != 1)
+		;
+	if (read(order, &i, sizeof(i)) != sizeof(i))
+		abort();
+	close(order);
+}
+
 // --------------------------------------------------------------------- faults
 
 AWAY static void closed()
@@ -269,6 +300,7 @@ AWAY static void make_conns()
 AWAY static void closed_object()
 {
 	make_conns();
+	rest();
 	reap_all();
 	for (auto &c : conns)
 		delete c.second;
@@ -360,6 +392,7 @@ AWAY static void popped()
 {
 	for (int i = 0; i < count; i++)
 		waits_in([](std::coroutine_handle<> h) { queue.push_back(h); });
+	rest();
 	while (!queue.empty())
 		queue.pop_front();
 	std::deque<std::coroutine_handle<>>().swap(queue);
@@ -372,6 +405,7 @@ AWAY static void event_lost()
 	waiters = new std::vector<std::coroutine_handle<>>;
 	for (int i = 0; i < count; i++)
 		waits_in([](std::coroutine_handle<> h) { waiters->push_back(h); });
+	rest();
 	waiters->assign(waiters->size(), nullptr); // whoever gets that memory next need not write all of it
 	delete waiters;
 	waiters = nullptr;
@@ -403,10 +437,12 @@ static task lazy(int n)
 
 AWAY static void never_started()
 {
-	for (int i = 0; i < count; i++) {
-		task t = lazy(i);
+	std::vector<task> all;
+	for (int i = 0; i < count; i++)
+		all.push_back(lazy(i));
+	rest();
+	for (task &t : all)
 		t.h = nullptr; // nobody destroys it
-	}
 }
 
 static std::map<uint64_t, std::coroutine_handle<>> timers;
@@ -415,6 +451,7 @@ AWAY static void timer_dropped()
 {
 	for (int i = 0; i < count; i++)
 		waits_in([](std::coroutine_handle<> h) { timers[1000 + timers.size()] = h; });
+	rest();
 	timers.clear();
 }
 
@@ -424,6 +461,7 @@ AWAY static void registration_removed()
 		fds.push_back(pair_of());
 		waits_by_handle(fds.back());
 	}
+	rest();
 	for (int fd : fds)
 		epoll_ctl(ep, EPOLL_CTL_DEL, fd, nullptr);
 }
@@ -494,6 +532,7 @@ AWAY static void callback_threw()
 {
 	for (int i = 0; i < count; i++)
 		waits_in([](std::coroutine_handle<> h) { queue.push_back(h); });
+	rest();
 	try {
 		std::deque<std::coroutine_handle<>> now;
 		now.swap(queue);
@@ -504,6 +543,42 @@ AWAY static void callback_threw()
 		}
 	} catch (int) {
 	}
+}
+
+// A process that it forked lives.
+AWAY static void closed_beside_child()
+{
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	closed();
+}
+
+static detached sleeps_and_waits(int fd)
+{
+	co_await by_handle{fd};
+	close(fd);
+	co_await hands{[](std::coroutine_handle<> h) { queue.push_back(h); }};
+}
+
+// Each closes its timer itself, waits for something else, and is lost there.
+AWAY static void lost_after_sleep()
+{
+	for (int i = 0; i < count; i++) {
+		epoll_event e;
+		int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+		itimerspec t = {};
+		t.it_value.tv_nsec = 1;
+		timerfd_settime(fd, 0, &t, nullptr);
+		sleeps_and_waits(fd);
+		if (epoll_wait(ep, &e, 1, -1) == 1)
+			std::coroutine_handle<>::from_address(e.data.ptr).resume();
+	}
+	rest();
+	std::deque<std::coroutine_handle<>>(count).swap(queue);
+	queue.clear();
 }
 
 // ------------------------------------------------------------------ look-alikes
@@ -566,12 +641,8 @@ static int order_fd = -1;
 // They go on when USR1 comes, and end.
 AWAY static void ended_on_order()
 {
-	sigset_t s;
 	queued();
-	sigemptyset(&s);
-	sigaddset(&s, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &s, nullptr);
-	order_fd = signalfd(-1, &s, SFD_CLOEXEC);
+	order_fd = usr1();
 	add(order_fd, nullptr);
 }
 
@@ -840,6 +911,8 @@ static const struct {
 	{"closed_timer", closed_timer},
 	{"lock_freed", lock_freed},
 	{"callback_threw", callback_threw},
+	{"closed_beside_child", closed_beside_child},
+	{"lost_after_sleep", lost_after_sleep},
 	{"healthy", healthy},
 	{"parked_generators", parked_generators},
 	{"ended_and_kept", ended_and_kept},
@@ -870,6 +943,7 @@ int main(int argc, char **argv)
 {
 	const auto &made = case_of(cases, argc > 1 ? argv[1] : "");
 	count = argc > 2 ? atoi(argv[2]) : count;
+	rests = argc > 3;
 	keep_a_block();
 	made.make();
 	overwrite_stack();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// PROVEN: nothing in the process leads to the coroutine's frame, and nothing went past what was seen. LIKELY:
-// what leads to it are coroutines that themselves wait for it, or its owner alone after its descriptor was
-// closed; or nothing leads to it, but a later look could not ask again, or nothing had led to another one,
-// which went on. SUSPECT: its handle is kept under the number of a closed descriptor. An open io_uring
-// context hides what the kernel holds: INCONCLUSIVE.
+// PROVEN: nothing in the process leads to the coroutine's frame, nothing went past what was seen, and others
+// that were suspended at the same place were found. LIKELY: what leads to it are coroutines that themselves
+// wait for it, or its owner alone after its descriptor was closed; or nothing leads to it, but none of its
+// kind was ever found, a later look could not ask again, a forked process lives, or nothing had led to
+// another one, which went on. SUSPECT: its handle is kept under the number of a closed descriptor. An open
+// io_uring context hides what the kernel holds: INCONCLUSIVE.
 #include "analyze/case/stackless_case.h"
 
 #include <inttypes.h>
@@ -16,11 +17,22 @@ bool stackless_counts(const struct image *m)
 	return m->has_tables && !m->replaced && m->stackless.looked;
 }
 
+// Why it proves nothing that nothing was found; NULL: it does.
+static const char *why_open(const struct stackless_looks *l, const struct stackless_seen *s)
+{
+	return l->control ? l->control :
+	       l->way     ? l->way :
+	       s->unknown ?
+			"no coroutine that was suspended there, this one included, was ever found: it may be "
+			"kept in a form that is not searched for" :
+			l->doubt;
+}
+
 static void decide(struct obligations *p, const struct world *w, const struct image *m,
 		   const struct stackless_seen *s, struct results *out)
 {
 	const struct stackless_looks *l = &m->stackless;
-	const char *doubt = l->control ? l->control : l->doubt;
+	const char *doubt = why_open(l, s);
 	bool lost = s->answer == STACKLESS_LOST, complete = !l->rings && !(m->ext.gaps & CTP_GAP_URING);
 	p->items[PROOF_P0] = (struct obligation){
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
@@ -29,11 +41,9 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 	p->items[PROOF_P1] =
 		(struct obligation){HOLDS_TRUE, s->initial ? "its frame says that it was never started" :
 							     "its frame says that it is suspended"};
-	const char *searched = results_text(out, "no pointer to its frame found (%.1f MB searched)%s%s",
-					    (double)l->scanned_bytes / 1e6,
-					    !doubt     ? "" :
-					    l->control ? "; " :
-							 "; a later look could not tell: ",
+	const char *searched = results_text(out, "no pointer to its frame found (%.1f MB searched)%s%s%s",
+					    (double)l->scanned_bytes / 1e6, doubt ? "; " : "",
+					    doubt && doubt == l->doubt ? "a later look could not tell: " : "",
 					    doubt ? doubt : "");
 	p->items[PROOF_P6A] = (struct obligation){
 		!lost ? HOLDS_FALSE :

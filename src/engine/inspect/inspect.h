@@ -126,7 +126,8 @@ struct inspection {
 	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
 	uint32_t nthreads;
 	uint64_t scanned_bytes;
-	bool pools; // memory has told which of them stand in a pool of the program's own
+	const char *way; // of `others`: what was not searched, and may lead to any; NULL: nothing
+	bool pools;      // memory has told which of them stand in a pool of the program's own
 	uint64_t turns;
 	struct inspect_open *open;
 	size_t nopen;

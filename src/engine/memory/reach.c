@@ -30,6 +30,7 @@
 #include "search/search.h"
 
 enum { WORDS_NAMED = 6 };
+#define FORKED "a process that it forked lives, and may send back a pointer that it was given"
 
 struct reach {
 	struct inspection *l;
@@ -365,14 +366,16 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, q.why);
 	else if (hold_sharer(l->pid))
 		hold_say(l, "another process shares its memory, and its registers are not known");
-	else if (inspect_has_kin(l->r) && hold_fork(l->pid))
-		hold_say(l, "a process that it forked lives, and may send back a pointer that it was given");
+	else if (!l->others && inspect_has_kin(l->r) && hold_fork(l->pid))
+		hold_say(l, FORKED);
 	else if (signals_late(l->deadline_ns))
 		hold_say(l, "memory was not searched in time");
 	else if (unsettled)
 		hold_say(l, unsettled);
-	else
+	else {
+		l->way = l->others && inspect_has_kin(l->r) && hold_fork(l->pid) ? FORKED : NULL;
 		answers(r);
+	}
 }
 
 static void forget(struct reach *r)

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "ctp/births.h"
+#include "engine/inspect/site.h"
 #include "engine/stackless/frame_digest.h"
 #include "engine/stackless/numbered.h"
 #include "search/mark/graph.h"
@@ -24,6 +26,7 @@ enum {
 	CLOSES_MOST = 4096,
 	DEEPEST = 6,
 	OBJECT_BYTES = 512,
+	CLOSER_FRAMES = 32,
 	EDGES_MOST = 64,
 	STACKS_MOST = 1024,
 	OURS = 3
@@ -163,22 +166,60 @@ void awaiting_deinit(struct awaiting *a)
 
 // --------------------------------------------------------------------- closes
 
-// A closed registration's data led into the frame of `row`. What waits there is that coroutine, or the one
-// that it awaits.
-static void note_close(struct awaiting *a, uint32_t row, const struct closes_one *c)
-{
-	for (size_t steps = 0;
-	     row != STACKLESS_NONE && a->list.v[row].awaits != STACKLESS_NONE && steps < a->list.n; steps++)
-		row = a->list.v[row].awaits;
-	if (row != STACKLESS_NONE && a->list.v[row].state == STACKLESS_SUSPENDED)
-		a->v[row].close = c; // the last one counts
-}
-
 // The frame that an address lies in.
 static uint32_t row_of(const struct stackless_list *l, uint64_t addr)
 {
 	size_t i = FIRST_NOT(l->n, k, l->v[k].at <= addr);
 	return i && l->v[i - 1].block.hi > addr ? (uint32_t)i - 1 : STACKLESS_NONE;
+}
+
+static uint32_t innermost(const struct awaiting *a, uint32_t row)
+{
+	for (size_t steps = 0;
+	     row != STACKLESS_NONE && a->list.v[row].awaits != STACKLESS_NONE && steps < a->list.n; steps++)
+		row = a->list.v[row].awaits;
+	return row;
+}
+
+uint32_t awaiting_row(const struct awaiting *a, uint64_t addr)
+{
+	return innermost(a, row_of(&a->list, addr & SPAN_ADDRESS_MASK));
+}
+
+// Does the frame belong to another coroutine than the one that was there at the close?
+static bool is_younger(const struct inspection *l, uint64_t at, const struct closes_one *c)
+{
+	struct ctp_birth b;
+	return ctp_births_find(l->r, at, &b) && b.created > c->end.closed;
+}
+
+// Was it closed by a coroutine of the same function, after its event had come? Then that one was resumed by
+// it, and waits for something else since.
+static bool is_own_close(const struct inspection *l, const struct stackless *s, const struct closes_one *c)
+{
+	uint64_t pcs[CLOSER_FRAMES];
+	size_t n = closes_delivered(c) ? site_pcs(l->r, c->end.closer_stack, pcs, CLOSER_FRAMES) : 0;
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < s->pair->ncodes; k++)
+			if (pcs[i] - s->pair->codes[k].at - 1 < s->pair->codes[k].bytes)
+				return true;
+	return false;
+}
+
+// A closed registration's data led into the frame of `row`. What waits there is that coroutine, or the one
+// that it awaits. The last close counts.
+static void note_close(struct awaiting *a, const struct inspection *l, uint32_t row,
+		       const struct closes_one *c)
+{
+	row = innermost(a, row);
+	if (row == STACKLESS_NONE || a->list.v[row].state != STACKLESS_SUSPENDED ||
+	    is_younger(l, a->list.v[row].at, c))
+		return;
+	struct awaiting_one *one = &a->v[row];
+	if (one->closed > c->end.closed)
+		return;
+	one->closed = c->end.closed;
+	one->close = is_own_close(l, &a->list.v[row], c) ? NULL : c;
 }
 
 // A registration's data leads to a frame: into it, or to an object that holds its address.
@@ -191,7 +232,7 @@ static void join_closes(struct awaiting *a, const struct inspection *l)
 		uint64_t data = c->was.reg_data & SPAN_ADDRESS_MASK;
 		uint32_t row = row_of(&a->list, data);
 		if (row != STACKLESS_NONE) {
-			note_close(a, row, c);
+			note_close(a, l, row, c);
 			continue;
 		}
 		size_t n = !memory_map(&l->memory, data) ?
@@ -201,7 +242,7 @@ static void join_closes(struct awaiting *a, const struct inspection *l)
 			row = stackless_row(&a->list, words[i]);
 			row = row == STACKLESS_NONE ? stackless_row(&a->list, words[i] - 16) : row;
 			if (row != STACKLESS_NONE)
-				note_close(a, row, c);
+				note_close(a, l, row, c);
 		}
 	}
 }

@@ -27,6 +27,8 @@ struct awaiting_one { // by row of the list
 			     // it: that one's resume function, and where in its frame the first word is that
 			     // leads to it; 0: it is owned
 	uint64_t promise_at;
+	uint64_t closed; // when the last such descriptor was, also if it was its own
+	bool known;      // its kind is kept in a form that is searched for (known_waits.h)
 	uint64_t digest; // frame_digest.h: of one that there is something to tell of
 };
 
@@ -46,4 +48,7 @@ struct awaiting {
 bool awaiting_find(struct awaiting *a, struct inspection *l);
 // What leads where is known.
 void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g);
+// The frame into which an address leads, or, if that one awaits another, the innermost of those; or
+// STACKLESS_NONE.
+uint32_t awaiting_row(const struct awaiting *a, uint64_t addr);
 void awaiting_deinit(struct awaiting *a); // not what the caller lent

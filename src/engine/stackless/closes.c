@@ -71,6 +71,24 @@ bool closes_note(struct closes *c, const struct ctp_region *r)
 	return any;
 }
 
+// Its number was not handed out again: the entry is as it was at the end.
+static bool is_own_entry(const struct closes_one *c)
+{
+	return c->end.life != CTP_FD_OPEN && c->end.gen == c->end.closed_gen;
+}
+
+bool closes_waited(const struct closes_one *c)
+{
+	const struct ctp_fd *e = &c->end;
+	return is_own_entry(c) && e->reg_epfd >= 0 && e->reg_data == c->was.reg_data &&
+	       e->event_time < e->reg_time;
+}
+
+bool closes_delivered(const struct closes_one *c)
+{
+	return !is_own_entry(c) || c->end.event_time >= c->end.reg_time;
+}
+
 void closes_deinit(struct closes *c)
 {
 	free(c->seen);

@@ -23,4 +23,8 @@ struct closes {
 
 // Looks through the table of descriptors. True if there is a close that was not seen before.
 bool closes_note(struct closes *c, const struct ctp_region *r);
+// Did its registration bring no event until its end? Then whoever waited for one was not resumed by it.
+bool closes_waited(const struct closes_one *c);
+// Did it bring one, as far as is known?
+bool closes_delivered(const struct closes_one *c);
 void closes_deinit(struct closes *c);

@@ -123,10 +123,10 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 	const struct stackless *s = &a->list.v[row];
 	const struct awaiting_one *one = &a->v[row];
 	bool single = stackless_may_be_initial(s) && !stackless_at(&a->list, s).landing;
-	json_t *o = json_pack("{s:i, s:s, s:I, s:s, s:s, s:s, s:b, s:b, s:o, s:o}", "v", 1, "what",
+	json_t *o = json_pack("{s:i, s:s, s:I, s:s, s:s, s:s, s:b, s:b, s:b, s:o, s:o}", "v", 1, "what",
 			      "coroutine", "id", (json_int_t)s->at, "state", stackless_state_name(s->state),
 			      "answer", answer_word(one->answer), "symbol", s->pair->symbol, "may_be_initial",
-			      stackless_may_be_initial(s), "single", single, "stack",
+			      stackless_may_be_initial(s), "single", single, "known", one->known, "stack",
 			      stack(out, a, told, row), "open", open_ways(l, s->block.lo));
 	struct ctp_birth b;
 	if (o && ctp_births_find(l->r, s->at, &b))
@@ -157,14 +157,15 @@ static void counts(FILE *out, const struct awaiting *a, const struct inspection 
 			  l->n && l->who[0]->a[PROOF_P6A].holds == HOLDS_OPEN ? l->who[0]->a[PROOF_P6A].text :
 										"";
 	json_t *text = json_string(why);
-	put(out, json_pack("{s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:I}", "v",
-			   1, "what", "look", "ns", (json_int_t)ns, "look", l->final ? "final" : "live",
-			   "total", (json_int_t)a->list.n, "suspended", by_state[STACKLESS_SUSPENDED],
-			   "initial", by_state[STACKLESS_INITIAL], "final", by_state[STACKLESS_FINAL],
-			   "running", by_state[STACKLESS_RUNNING], "destroying",
-			   by_state[STACKLESS_DESTROYING], "may_have_ended", by_state[STACKLESS_ENDED],
-			   "undecided", open, "rings", l->registrations.uring > 0, "why",
-			   text ? text : json_string("?"), "scanned_bytes", (json_int_t)l->scanned_bytes));
+	put(out,
+	    json_pack("{s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s, s:I}", "v",
+		      1, "what", "look", "ns", (json_int_t)ns, "look", l->final ? "final" : "live", "total",
+		      (json_int_t)a->list.n, "suspended", by_state[STACKLESS_SUSPENDED], "initial",
+		      by_state[STACKLESS_INITIAL], "final", by_state[STACKLESS_FINAL], "running",
+		      by_state[STACKLESS_RUNNING], "destroying", by_state[STACKLESS_DESTROYING],
+		      "may_have_ended", by_state[STACKLESS_ENDED], "undecided", open, "rings",
+		      l->registrations.uring > 0, "why", text ? text : json_string("?"), "way",
+		      l->way ? l->way : "", "scanned_bytes", (json_int_t)l->scanned_bytes));
 }
 
 void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspection *l, uint64_t ns)

@@ -12,6 +12,7 @@
 
 #include "engine/memory/reach.h"
 #include "engine/stackless/destroyed.h"
+#include "engine/stackless/known_waits.h"
 #include "engine/stackless/lasting.h"
 #include "engine/stackless/stackless_lines.h"
 
@@ -35,6 +36,7 @@ struct stackless_watch {
 	const struct keys *keys;
 	struct functions functions;
 	struct closes closes;
+	struct known_waits kinds;
 	struct lasting lasting; // of the last look that could tell
 	struct proc_tasks last; // threads at the last check
 	uint64_t moved;         // of the tables, when the closes were read
@@ -63,6 +65,7 @@ void stackless_watch_free(struct stackless_watch *w)
 		return;
 	functions_deinit(&w->functions);
 	closes_deinit(&w->closes);
+	known_waits_deinit(&w->kinds);
 	lasting_deinit(&w->lasting);
 	proc_tasks_deinit(&w->last);
 	free(w);
@@ -80,14 +83,22 @@ bool stackless_watch_any(struct stackless_watch *w)
 	return w->functions.pairs.n;
 }
 
+struct looking {
+	struct awaiting a;
+	struct known_waits *kinds;
+};
+
 static bool find(struct inspection *l)
 {
-	return awaiting_find(l->others->ctx, l);
+	struct looking *k = l->others->ctx;
+	return awaiting_find(&k->a, l);
 }
 
 static void answer(struct inspection *l, struct graph *g)
 {
-	awaiting_answer(l->others->ctx, l, g);
+	struct looking *k = l->others->ctx;
+	awaiting_answer(&k->a, l, g);
+	known_waits_note(k->kinds, &k->a, l, g);
 }
 
 // What leads where could not be told. True: what an earlier look told stays, as far as nothing has changed.
@@ -102,8 +113,9 @@ static bool stays(struct stackless_watch *w, const char *why)
 // False: a thread ran meanwhile; more could be told another time.
 static bool inspect(struct stackless_watch *w, struct inspection *l)
 {
-	struct awaiting a = {.functions = &w->functions, .closes = &w->closes};
-	const struct inspect_others others = {find, answer, &a};
+	struct looking k = {{.functions = &w->functions, .closes = &w->closes}, &w->kinds};
+	struct awaiting *a = &k.a;
+	const struct inspect_others others = {find, answer, &k};
 	uint64_t ns = proc_now_ns();
 	bool told = true;
 	l->keys = w->keys;
@@ -114,24 +126,25 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 		return true;
 	}
 	reach_judge(l);
-	if (!a.found && !signals_late(l->deadline_ns))
-		awaiting_find(&a, l); // it could not be held: what there is can be said
-	if (a.found && (a.list.n || w->written || destroyed_any(w->r))) { // that all have ended is told, too
+	if (!a->found && !signals_late(l->deadline_ns))
+		awaiting_find(a, l); // it could not be held: what there is can be said
+	if (a->found &&
+	    (a->list.n || w->written || destroyed_any(w->r))) { // that all have ended is told, too
 		told = !l->n || l->who[0]->a[PROOF_P6A].holds != HOLDS_OPEN;
 		uint64_t moved = ctp_region_moves(w->r);
 		if (told || !stays(w, l->who[0]->a[PROOF_P6A].text)) {
-			lasting_note(&w->lasting, &a, w->r, w->pid, l->deadline_ns);
-			stackless_lines_write(w->out, &a, l, ns);
+			lasting_note(&w->lasting, a, w->r, w->pid, l->deadline_ns);
+			stackless_lines_write(w->out, a, l, ns);
 			lasting_control(&w->lasting, w->out);
 		}
 		w->written = true;
 		w->told = told || (w->told && moved == w->told_moved);
 		w->told_moved = moved;
-	} else if (!a.found && l->final)
-		stays(w, *a.why ? a.why : "memory was not searched");
+	} else if (!a->found && l->final)
+		stays(w, *a->why ? a->why : "memory was not searched");
 	inspect_deinit(l);
 	free(l->who);
-	awaiting_deinit(&a);
+	awaiting_deinit(a);
 	return told;
 }
 

@@ -93,7 +93,8 @@ static int add_coroutine(struct stackless_looks *l, const json_t *o)
 				     .answer = k,
 				     .initial = state && !strcmp(state, "initial"),
 				     .may_be_initial = flag(o, "may_be_initial"),
-				     .single = flag(o, "single")};
+				     .single = flag(o, "single"),
+				     .unknown = json_is_false(json_object_get(o, "known"))};
 	read_close(s, json_object_get(o, "close"));
 	const json_t *promise = json_object_get(o, "promise"), *created = json_object_get(o, "created");
 	s->promise_of = address(json_object_get(promise, "of"));
@@ -109,6 +110,7 @@ static int add_look(struct stackless_looks *l, const json_t *o)
 {
 	const char *look = json_string_value(json_object_get(o, "look"));
 	free(l->why);
+	free(l->way);
 	l->looked = true;
 	l->final = look && !strcmp(look, "final");
 	l->ns = number(o, "ns");
@@ -122,6 +124,7 @@ static int add_look(struct stackless_looks *l, const json_t *o)
 	l->undecided = number(o, "undecided");
 	l->rings = flag(o, "rings");
 	l->why = text(o, "why");
+	l->way = text(o, "way");
 	l->scanned_bytes = number(o, "scanned_bytes");
 	return 0;
 }
@@ -262,6 +265,7 @@ void stackless_looks_deinit(struct stackless_looks *s)
 	free(s->places);
 	free(s->v);
 	free(s->why);
+	free(s->way);
 	free(s->doubt);
 	free(s->control);
 	*s = (struct stackless_looks){0};

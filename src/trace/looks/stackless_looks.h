@@ -27,6 +27,7 @@ struct stackless_seen {
 	bool initial;        // it was never started,
 	bool may_be_initial; // or so it is if it is suspended at its function's own line
 	bool single;         // and its function suspends at one place alone
+	bool unknown;        // none that is suspended there was ever found in a form that is searched for
 	uint32_t stack;      // as in slices.h: of its awaits
 	struct witness ways; // of it, only `open`: the words that lead to it
 	uint64_t promise_of; // STACKLESS_OWNED, unless the promise of this resume function's frame leads to
@@ -66,6 +67,7 @@ struct stackless_looks {
 	uint64_t undecided;     // suspended, and it could not be told what leads to them: `why`
 	bool rings;             // an io_uring or AIO context was open
 	char *why;
+	char *way;     // what was not searched, and may lead to any of them; NULL: nothing
 	char *doubt;   // nobody could ask later what leads to them, and why; NULL: that was not necessary
 	char *control; // why "no pointer found" proves nothing here; NULL: no reason is known
 	uint64_t scanned_bytes;
