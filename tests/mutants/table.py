@@ -268,7 +268,7 @@ m = of("src/analyze/report/stackless_sums.c", "e2e:stackless/fault/owned/clangxx
 m("return s->promise_at >= PROMISE + bytes;", "return false;", "any word of one that awaits it is its promise's")
 m = of("src/analyze/case/stackless_case.c", "e2e:stackless/withdrawn/running")
 m("return l->control ? l->control :", "return", "the same of C++20 coroutines")
-m = of("src/analyze/case/stackless_case.c", "e2e:stackless/disguised/xored/gxx")
+m = of("src/analyze/case/stackless_case.c", "e2e:stackless/disguised/as_digits/gxx")
 m("s->unknown ?", "false ?", "a C++20 coroutine is lost if none of its kind was ever found")
 m = of("src/engine/stackless/known_waits.c", "e2e:stackless/disguised/registered_before/gxx")
 m("c && closes_waited(c)", "c", "a registration whose event came leads to what waits for something else")
