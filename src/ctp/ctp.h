@@ -112,6 +112,8 @@ enum ctp_how {
 #define CTP_WAIT_REFUSED 0x4u    // beside EAGAIN: its epoll_ctl(MOD, fd) in that slice said ENOENT
 #define CTP_WAIT_DECLARED 0x8u   // the program says so (include/ctp/coroutine.h)
 #define CTP_WAIT_FULL 0x10u      // its last accept of it in that slice found no descriptor free
+#define CTP_WAIT_WROTE \
+	0x20u // beside EAGAIN and REGISTERED: a write said EAGAIN, and the registration lacks EPOLLOUT
 
 #define CTP_WAITS 4u
 struct ctp_wait { // W: guest, under ctp_state.seq
@@ -267,6 +269,7 @@ enum ctp_fd_call {
 #define CTP_FD_TAUGHT \
 	0x200u // registered again with the same data, which leads nowhere: `leads` is whom its events resumed
 #define CTP_FD_DUPED 0x400u // it has, or had, another number, and is no connection: they share a herd
+#define CTP_FD_WROTE 0x800u // a wait for it had CTP_WAIT_WROTE
 
 // In last_in, last_out, closed_owner. An entity without an id: a thread that has never switched.
 #define CTP_FD_SEVERAL (1ULL << 63) // others did before

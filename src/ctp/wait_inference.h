@@ -192,6 +192,19 @@ static inline bool ctp_timer_of_others(const struct ctp_fd *f, uint64_t c)
 	return f->opener != c && !ctp_timer_set_by(f, c) && !ctp_timer_never_set(f);
 }
 
+// Somebody registered F when C had suspended, and that leads to C; or nobody knows where it leads, but EAGAIN
+// told C alone to wait for F: a loop that keeps its waiters by number.
+static inline bool ctp_registered_for(const struct ctp_fd *f, const struct ctp_state *c,
+				      const struct ctp_wait *wait)
+{
+	uint64_t leads = f->leads & CTP_ID_MASK, in = f->waiter[0] & CTP_ID_MASK,
+		 out = f->waiter[1] & CTP_ID_MASK;
+	bool alone = wait && (wait->how & CTP_WAIT_EAGAIN) && !leads && !f->learned &&
+		     !(f->flags & (CTP_FD_MANY | CTP_FD_MANYREGS)) && (!in || in == c->id) &&
+		     (!out || out == c->id);
+	return f->reg_time >= ctp_state_latest(c) && f->reg_by != c->id && (leads == c->id || alone);
+}
+
 // C suspended for F, as far as can be known. noted: ctp_event_noted, and nothing shows that F's registration
 // references C all the same.
 static inline bool ctp_wait_firm(const struct ctp_fd *f, int fd, const struct ctp_state *c,
@@ -202,7 +215,5 @@ static inline bool ctp_wait_firm(const struct ctp_fd *f, int fd, const struct ct
 	return (wait && (wait->how & CTP_WAIT_REGISTERED) && !noted) ||
 	       (wait && (wait->how & CTP_WAIT_REFUSED) && (wait->how & CTP_WAIT_EAGAIN)) ||
 	       ctp_wait_full(wait) || (ctp_stands_there(f, c) && (wait || !ctp_declined(f, fd, c))) ||
-	       ctp_waits_as_first(f, fd, c, wait) ||
-	       (f->reg_time >= ctp_state_latest(c) && f->reg_by != c->id &&
-		(f->leads & CTP_ID_MASK) == c->id);
+	       ctp_waits_as_first(f, fd, c, wait) || ctp_registered_for(f, c, wait);
 }

@@ -57,8 +57,9 @@ m("bool resumed = f->learned == c->id && ctp_waits_there(f, c, wait);", "bool re
   "events that resumed it elsewhere lead to it")
 m("== c->id && !anothers ? CTP_LINK_CONTEXT", "== c->id ? CTP_LINK_CONTEXT", "a context nearby counts though another waits")
 m("	       f->learned != c->id && (f->leads & CTP_ID_MASK) != c->id;", "	       true;", "an event that led to it was noted for another")
-m("(f->reg_time >= ctp_state_latest(c) && f->reg_by != c->id &&", "(true &&",
+m("return f->reg_time >= ctp_state_latest(c) && f->reg_by != c->id && (leads", "return (leads",
   "an old registration that leads to it says that it waits")
+m("(!in || in == c->id) &&\n		     (!out || out == c->id);", "true;", "a registration for another's wait is for this one's")
 m("	return (wait && (wait->how & CTP_WAIT_REGISTERED) && !noted) ||", "	return (wait && (wait->how & CTP_WAIT_REGISTERED)) ||", "an event that the loop noted is lost")
 
 m = of("src/ctp/ring.h", "unit:protocol", "unit:record")
@@ -347,6 +348,8 @@ m = of("src/engine/witness/unheard.c", "unit:unheard")
 m("	if (!firm || s->ready != 1)", "	if (s->ready != 1)", "a try alone, without a registration, is a wait")
 m("	if (!firm || s->ready != 1)", "	if (!firm)", "what is not ready would have woken it")
 m("|| (rows->n && s->unregistered))", ")", "a row that is made again is none")
+m("(f->last_out & ~CTP_FD_SEVERAL) == s->s.id &&", "true &&", "a connect that is under way is a write in vain")
+m(" && !ctp_stands_there(f, &s->s) &&", " &&", "who waits where it waits for what it reads has the wrong mask")
 m("	if (*l->hidden)", "	if (0)", "a set that /proc does not show has no row")
 m("else if (full >= 0)", "else if (0)", "a source is left out for good while its sink is full")
 

@@ -145,6 +145,45 @@ static void refused_alone(void **state)
 	assert_int_equal(co->nwaits, 0);
 }
 
+// A full pipe is waited for with these events.
+static uint32_t how_after_a_full_pipe(uint32_t events)
+{
+	static char block[4096];
+	struct epoll_event ev = {.events = events};
+	while (write(fd[1], block, sizeof(block)) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(epoll_ctl(ep, EPOLL_CTL_ADD, fd[1], &ev), 0);
+	fake_guest_switch(other);
+	assert_int_equal(co->nwaits, 1);
+	return co->waits[0].how;
+}
+
+static void wrote_and_reads(void **state)
+{
+	(void)state;
+	assert_int_equal(how_after_a_full_pipe(EPOLLIN), CTP_WAIT_EAGAIN | CTP_WAIT_REGISTERED | CTP_WAIT_WROTE);
+	assert_int_equal(tracer.region.fds[fd[1]].flags & CTP_FD_WROTE, CTP_FD_WROTE);
+}
+
+static void wrote_and_writes(void **state)
+{
+	(void)state;
+	assert_int_equal(how_after_a_full_pipe(EPOLLIN | EPOLLOUT), CTP_WAIT_EAGAIN | CTP_WAIT_REGISTERED);
+	assert_int_equal(tracer.region.fds[fd[1]].flags & CTP_FD_WROTE, 0);
+}
+
+// What it read in vain it may leave for what it has to write.
+static void read_and_writes(void **state)
+{
+	char c;
+	(void)state;
+	assert_int_equal(read(fd[0], &c, 1), -1);
+	assert_int_equal(control(EPOLL_CTL_ADD, EPOLLOUT), 0);
+	fake_guest_switch(other);
+	assert_int_equal(co->waits[0].how, CTP_WAIT_EAGAIN | CTP_WAIT_REGISTERED);
+}
+
 // accept, where no descriptor is free.
 static int accept_without_room(int listener)
 {
@@ -240,7 +279,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(taken_out_and_back), TEST(masked_and_back), TEST(another_direction), TEST(after_an_event),
-		TEST(by_itself), TEST(refused), TEST(refused_and_added), TEST(refused_alone), TEST(no_descriptor_is_free),
+		TEST(by_itself), TEST(refused), TEST(refused_and_added), TEST(refused_alone), TEST(wrote_and_reads), TEST(wrote_and_writes), TEST(read_and_writes),
+		TEST(no_descriptor_is_free),
 		TEST(a_mask_is_posted), TEST(masked_by_itself), TEST(tried_behind_a_mask),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

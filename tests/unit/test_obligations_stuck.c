@@ -71,6 +71,46 @@ static enum verdict verdict(unsigned rule)
 	return v;
 }
 
+static void claims(const char *part, const char *fix)
+{
+	struct results out = { 0 };
+	const struct pass *pass = pass_find("CTP005");
+	assert_int_equal(pass->run(pass, &w, &out), 0);
+	assert_int_equal(out.ncases, 1);
+	const struct verdict_case *c = &out.cases[0];
+	assert_true(part ? c->claim && strstr(c->claim, part) : !c->claim);
+	assert_true(fix ? c->fix && strstr(c->fix, fix) : !c->fix);
+	results_deinit(&out);
+}
+
+// What became of the event of a one-shot: the advice depends on it.
+static void where_its_event_went(void **state)
+{
+	(void)state;
+	struct { uint64_t index; struct ctp_fd f; } two[2];
+	fd.f.reg_data = 5;
+	fd.f.desc = 70;
+	seen.items[PROOF_P5].holds = HOLDS_OPEN;
+	claims(NULL, NULL);
+	two[0].index = 7;
+	two[0].f = fd.f;
+	two[1].index = 8;
+	two[1].f = fd.f;
+	two[1].f.desc = 80;
+	two[1].f.waiter[0] = 42;
+	m.fds = (struct table){ .rows = (void *)two, .n = 2, .row_bytes = sizeof(two[0]), .indexed = true };
+	claims("fd 8 is registered with the same data", "fd 7 and fd 8 have the same (0x5)");
+	two[1].f.waiter[0] = 41; // its own
+	claims(NULL, NULL);
+	two[1].f.waiter[0] = 42;
+	two[1].f.reg_data = 6;
+	claims(NULL, NULL);
+	two[0].f.event_time = 1100; // came, and nobody was resumed
+	claims("was not resumed by the event", "for every event");
+	seen.items[PROOF_P5].holds = HOLDS_TRUE; // LIKELY has a claim of its own
+	claims(NULL, "for every event");
+}
+
 static void how_far_each_goes(void **state)
 {
 	(void)state;
@@ -142,6 +182,19 @@ static void behind_a_registration_without_it(void **state)
 	assert_int_equal(verdict(2), VERDICT_SUSPECT);
 	seen.items[PROOF_P5].holds = HOLDS_OPEN;
 	assert_int_equal(verdict(2), VERDICT_NONE);
+}
+
+// Who wrote in vain, and is registered for reading, may want the answer first.
+static void behind_a_registration_for_reading(void **state)
+{
+	(void)state;
+	seen.slept_long = true;
+	station.c.waits[0].how = CTP_WAIT_EAGAIN | CTP_WAIT_REGISTERED;
+	assert_int_equal(verdict(2), VERDICT_LIKELY);
+	station.c.waits[0].how |= CTP_WAIT_WROTE;
+	assert_int_equal(verdict(2), VERDICT_SUSPECT);
+	seen.items[PROOF_P6B].holds = HOLDS_TRUE;
+	assert_int_equal(verdict(2), VERDICT_SUSPECT); // never more
 }
 
 // Whose last accept found no descriptor free: that it waits for connections since is a guess.
@@ -294,6 +347,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_search_that_found_nobody_else, setup, teardown),
 		cmocka_unit_test_setup_teardown(behind_a_registration_without_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(behind_a_registration_for_reading, setup, teardown),
+		cmocka_unit_test_setup_teardown(where_its_event_went, setup, teardown),
 		cmocka_unit_test_setup_teardown(where_no_descriptor_was_free, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_speaks_against_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(parked_and_forgotten_at_the_end, setup, teardown),

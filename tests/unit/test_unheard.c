@@ -190,6 +190,26 @@ static void behind_a_mask(void **state)
 	assert_false(unheard_masked(&s, EPOLLOUT, true));
 }
 
+static void written_in_vain(void **state)
+{
+	(void)state;
+	s.s.waits[0].how |= CTP_WAIT_REGISTERED | CTP_WAIT_WROTE;
+	s.c.was.last_out = ID | CTP_FD_SEVERAL;
+	assert_true(unheard_wrote(&s, EPOLLIN));
+	assert_false(unheard_wrote(&s, EPOLLIN | EPOLLOUT));
+	assert_false(unheard_wrote(&s, EPOLLONESHOT)); // it has fired: CTP005
+	s.c.was.last_out = 0; // a connect is under way
+	assert_false(unheard_wrote(&s, EPOLLIN));
+	s.c.was.last_out = ID;
+	s.c.was.learned = ID; // where it waits for what it reads
+	s.c.was.learned_stack = s.s.stack = 7;
+	assert_false(unheard_wrote(&s, EPOLLIN));
+	s.c.was.learned_stack = 8;
+	assert_true(unheard_wrote(&s, EPOLLIN));
+	s.c.was.event_time = 200;
+	assert_false(unheard_wrote(&s, EPOLLIN));
+}
+
 static enum holds judged(unsigned n, unsigned needed, int epfd, uint32_t events)
 {
 	memset(s.a, 0, sizeof(s.a));
@@ -269,7 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_set_in_which_a_thread_sleeps), TEST(a_set_within_another), TEST(another_number_of_the_set),
 		TEST(a_set_that_is_given_to_poll), TEST(a_thread_that_polls_and_is_busy), TEST(registrations_that_lack_something),
-		TEST(without_a_row), TEST(a_row_that_went_with_its_event), TEST(behind_a_mask), TEST(p3_of_a_mask), TEST(p3_of_a_set),
+		TEST(without_a_row), TEST(a_row_that_went_with_its_event), TEST(behind_a_mask), TEST(written_in_vain), TEST(p3_of_a_mask), TEST(p3_of_a_set),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,31 @@ static void what_another_registered_for_it_is_firm(void **state)
 	assert_false(firm(NULL));
 }
 
+// A loop that keeps its waiters by number: the registration leads to nobody that is known.
+static void what_another_registered_for_who_tried_alone_is_firm(void **state)
+{
+	(void)state;
+	f.reg_time = 120;
+	f.reg_by = OTHER;
+	f.waiter[0] = ME;
+	assert_false(firm(NULL));
+	assert_true(firm(&named));
+	f.waiter[1] = OTHER; // or for that one
+	assert_false(firm(&named));
+	f.waiter[1] = 0;
+	f.flags = CTP_FD_MANY;
+	assert_false(firm(&named));
+	f.flags = 0;
+	f.learned = OTHER;
+	assert_false(firm(&named));
+	f.learned = 0;
+	named.how = 0;
+	assert_false(firm(&named));
+	named.how = CTP_WAIT_EAGAIN;
+	f.reg_time = 99;
+	assert_false(firm(&named));
+}
+
 // Read some of what an edge told it of, wherever it stands; many edges may have come at once.
 static void who_left_some_of_an_edge(void **state)
 {
@@ -225,6 +250,7 @@ int main(void)
 		cmocka_unit_test_setup(its_own_registration_is_firm, setup),
 		cmocka_unit_test_setup(where_an_event_resumed_it_is_firm, setup),
 		cmocka_unit_test_setup(what_another_registered_for_it_is_firm, setup),
+		cmocka_unit_test_setup(what_another_registered_for_who_tried_alone_is_firm, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

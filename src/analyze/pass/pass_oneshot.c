@@ -4,7 +4,10 @@
 // it, and a coroutine waits for it. Every thread must have slept since: a loop may re-arm it after
 // the switch. A coroutine of which only a try is known may have been suspended for something else,
 // with the registration dead on purpose; that counts only if nobody else can resume it.
+#include <inttypes.h>
+
 #include "analyze/case/stuck.h"
+#include "ctp/late.h"
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
@@ -17,10 +20,54 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	return stuck_holds(o, PROOF_P5) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
+// Another open descriptor that is registered in the same set with the same data, for another coroutine; -1:
+// none. Whom an event resumes the loop finds by its data.
+static int32_t twin_of(const struct verdict_case *c, const struct ctp_fd *fd)
+{
+	const struct image *m = c->about.image;
+	for (size_t i = 0; i < m->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
+		uint64_t in = f->waiter[0] & CTP_ID_MASK, out = f->waiter[1] & CTP_ID_MASK;
+		if (f->life == CTP_FD_OPEN && f->desc != fd->desc && fd->reg_epfd >= 0 &&
+		    f->reg_epfd == fd->reg_epfd && f->reg_epgen == fd->reg_epgen &&
+		    f->reg_data == fd->reg_data && (in || out) && in != c->id && out != c->id)
+			return (int32_t)table_index(&m->fds, i);
+	}
+	return -1;
+}
+
+// Its event came, and was dropped; or it is not known to have come, and may have resumed another.
+static void describe_event(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
+{
+	bool came = fd->event_time >= ctp_state_latest(c->about.state);
+	int32_t twin = came ? -1 : twin_of(c, fd);
+	if (came) {
+		if (c->proof.verdict == VERDICT_SUSPECT)
+			c->claim =
+				"was not resumed by the event of its one-shot registration, which is disarmed since";
+		c->fix =
+			"resume the waiter for every event that epoll returns; where one is dropped, arm the "
+			"registration again: epoll_ctl(ep, EPOLL_CTL_MOD, fd, &ev) with EPOLLONESHOT";
+	} else if (twin >= 0) {
+		if (c->proof.verdict == VERDICT_SUSPECT)
+			c->claim = results_text(
+				out,
+				"waits for a one-shot registration that has fired, and fd %d is registered with the "
+				"same data: the event may have resumed the waiter of that one",
+				twin);
+		c->fix = results_text(
+			out,
+			"give each registration data that leads to its own waiter: fd %d and fd %d "
+			"have the same (0x%" PRIx64 ")",
+			c->fd, twin, fd->reg_data);
+	}
+}
+
 static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (!fd)
 		return;
+	describe_event(c, fd, out);
 	case_event(c, fd->reg_time, fd->reg_by, results_text(out, "arms fd %d#%u", c->fd, c->gen));
 	case_event(c, fd->event_time, 0,
 		   results_text(out, "an event of fd %d#%u comes, and disarms it", c->fd, c->gen));

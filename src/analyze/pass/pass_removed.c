@@ -120,6 +120,12 @@ static bool is_unregistered(const struct suspect *s)
 	return !is_refused(s) && f && f->gen == (uint32_t)s->witness->gen && f->reg_epfd < 0;
 }
 
+// It wrote in vain, and registered itself for reading: it may want the answer first.
+static bool is_wrote(const struct suspect *s)
+{
+	return s->wait && (s->wait->how & CTP_WAIT_WROTE) && !is_refused(s);
+}
+
 // Whose own EPOLL_CTL_MOD failed, as there was no registration, or who came to wait for what the registration
 // left out already: only the engine saw that it does so still.
 static enum verdict of_open(const struct suspect *s, const struct obligations *o)
@@ -132,6 +138,8 @@ static enum verdict of_open(const struct suspect *s, const struct obligations *o
 		pauses_weaken(&so, s, true);
 	if (!s->wait && so.verdict > VERDICT_SUSPECT && !proof_beyond_reach(obligations_held(o)))
 		so.verdict = VERDICT_SUSPECT; // nothing told it to wait for more
+	if (is_wrote(s) && so.verdict > VERDICT_SUSPECT)
+		so.verdict = VERDICT_SUSPECT;
 	return so.verdict == VERDICT_PROVEN ? VERDICT_LIKELY : so.verdict;
 }
 
@@ -177,13 +185,21 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 	} else {
 		c->claim = "waits for an event that its descriptor's registration leaves out";
 		c->fix = "register the descriptor for what is waited for before each wait";
+		if (is_wrote(&c->about)) {
+			c->claim = "wrote until EAGAIN, and is registered for EPOLLIN, not for EPOLLOUT";
+			c->fix =
+				"where a write says EAGAIN, register the descriptor for EPOLLOUT before the wait";
+		}
 		if (fd)
 			case_event(c, fd->reg_time, fd->reg_by,
 				   results_text(out, "registers fd %d#%u for other events", c->fd, c->gen));
 	}
 	c->refuted = results_text(
-		out, "the program registers fd %d#%u for it later, or resumes the coroutine by hand", c->fd,
-		c->gen);
+		out,
+		is_wrote(&c->about) ?
+			"the rest is to wait for what fd %d#%u brings, or the program resumes the coroutine by hand" :
+			"the program registers fd %d#%u for it later, or resumes the coroutine by hand",
+		c->fd, c->gen);
 }
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
@@ -235,6 +251,9 @@ const struct pass pass_removed = {
 		"What is registered for one event is gone with it, as libevent does it without EV_PERSIST: a\n"
 		"coroutine that waits again, and does not register again, hears nothing. It is reported if the\n"
 		"descriptor is ready.\n"
+		"\n"
+		"A coroutine whose write said EAGAIN, and that registers the descriptor for EPOLLIN alone, is SUSPECT\n"
+		"once the descriptor is writable: it may want the peer's answer first.\n"
 		"\n"
 		"A loop around poll or select has no registrations; there, the descriptor is missing in the next\n"
 		"set, or its row asks for nothing. CTP002 is reported if every loop now sleeps with a set that lacks\n"

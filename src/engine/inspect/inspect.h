@@ -49,6 +49,8 @@ struct suspect {
 	unsigned ticking;  // of a timer that others left disarmed: others made in one place with it that
 			   // expire on
 	bool unregistered; // F was registered once, and is nowhere now: asked only while it is ready
+	bool wrote;        // it wrote in vain, and is registered for reading only: CTP002
+	int64_t queued;    // so many bytes it has to be read, where no thread sleeps; 0: that was not asked
 	bool put_off;      // its event came, and a timer of the program's may be what its turn waits for
 	bool unchecked;    // it is parked, and the search has found no other suspended coroutine either
 	bool swept;        // F is open, and the program wakes by itself: it may resume C then

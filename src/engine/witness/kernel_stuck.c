@@ -15,10 +15,13 @@
 #include <sys/syscall.h>
 
 #include "base/search.h"
+#include "ctp/polled.h"
 #include "ctp/seq.h"
 #include "ctp/wait_inference.h"
 #include "engine/witness/beside.h"
+#include "engine/witness/complete_turns.h"
 #include "engine/witness/kernel.h"
+#include "engine/witness/queued.h"
 #include "engine/witness/signal_wait.h"
 #include "engine/witness/stuck_wait.h"
 #include "engine/witness/unheard.h"
@@ -175,10 +178,11 @@ static void edge(const struct inspection *l, struct suspect *s, const struct reg
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	bool in = stuck_wait_directions(s) & EPOLLIN, out = stuck_wait_directions(s) & EPOLLOUT;
 	const char *way = in && out ? "readable and writable" : out ? "writable" : "readable";
-	int bytes = in ? stuck_wait_unread(l->pid, s->c.fd) : 0;
+	int64_t bytes = s->queued ? s->queued : in ? stuck_wait_unread(l->pid, s->c.fd) : 0;
 	char unread[48] = "";
 	if (bytes > 0)
-		snprintf(unread, sizeof(unread), " (%d byte%s unread)", bytes, bytes == 1 ? "" : "s");
+		snprintf(unread, sizeof(unread), " (%lld byte%s unread)", (long long)bytes,
+			 bytes == 1 ? "" : "s");
 	if (!o->armed || o->edges < o->armed)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration, or one that is not edge-triggered",
 			    s->c.fd, s->c.gen);
@@ -278,15 +282,47 @@ static void timer(struct inspection *l, struct suspect *s, const struct registra
 static bool queries_ready(const struct suspect *s)
 {
 	return s->rule == RULE_MISSED_EDGE || s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED ||
-	       s->rule == RULE_WRONG_WAITER || s->unregistered;
+	       s->rule == RULE_WRONG_WAITER || s->unregistered || s->wrote;
+}
+
+// A thread that is awake, and has not made three complete turns since; 0: none.
+static uint32_t may_come_to_it(const struct inspection *l, const struct suspect *s)
+{
+	for (uint32_t i = 0; i < l->nthreads; i++) {
+		const struct ctp_thread *t = &l->threads[i];
+		if (t->life == CTP_THREAD_LIVE && (t->polls || t->sets) && !ctp_loop_waits(t) &&
+		    !(l->loops && complete_turns_made(l->loops, i, t->uses, s->c.epoch)))
+			return t->tid;
+	}
+	return 0;
+}
+
+// No thread sleeps: a loop that turns without a sleep has had its chance after three complete turns.
+static bool passed_by(const struct inspection *l, struct suspect *s, struct queued *q)
+{
+	struct inspect_answer *a = &s->a[PROOF_P3];
+	uint32_t tid = may_come_to_it(l, s);
+	s->queued = queued_bytes(q, l->pid, s->c.fd);
+	if (!s->queued)
+		inspect_say(a, HOLDS_FALSE, "fd %d#%u has nothing to be read", s->c.fd, s->c.gen);
+	else if (s->queued < 0)
+		inspect_say(a, HOLDS_OPEN, "it cannot be told whether fd %d#%u is ready", s->c.fd, s->c.gen);
+	else if (tid)
+		inspect_say(a, HOLDS_OPEN, "thread %u is awake, and may come to fd %d#%u yet", tid, s->c.fd,
+			    s->c.gen);
+	s->ready = s->queued > 0 && !tid ? 1 : -1;
+	return s->ready == 1;
 }
 
 // What rests on "ready" needs a thread that sleeps in the set, and another look at F now.
-static bool ready(struct inspection *l, struct suspect *s, const struct registrations_of *o)
+static bool ready(struct inspection *l, struct suspect *s, const struct registrations_of *o, struct queued *q)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (!queries_ready(s))
 		return true;
+	if (s->queued && !proc_tasks_asleep(&l->tasks))
+		return passed_by(l, s, q);
+	s->queued = 0;
 	s->ready = proc_tasks_asleep(&l->tasks) ?
 			   stuck_wait_ready(l->pid, s->c.fd, stuck_wait_directions(s)) :
 			   -1;
@@ -322,7 +358,7 @@ static bool could_accept(const struct inspection *l, struct suspect *s)
 	return false;
 }
 
-static void judge_p3(struct inspection *l, struct suspect *s, const char *set)
+static void judge_p3(struct inspection *l, struct suspect *s, const char *set, struct queued *q)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	struct ctp_fd f;
@@ -340,7 +376,7 @@ static void judge_p3(struct inspection *l, struct suspect *s, const char *set)
 	}
 	s->c.was = f;
 	struct registrations_of o = registrations_of(l, s);
-	if (!ready(l, s, &o) || !could_accept(l, s) ||
+	if (!ready(l, s, &o, q) || !could_accept(l, s) ||
 	    ((s->unregistered || stuck_wait_full(s)) && put_off(l, s, set, a)))
 		return;
 	if (s->rule == RULE_ONESHOT)
@@ -367,7 +403,8 @@ static void settle_ready(struct inspection *l)
 	proc_tasks_deinit(&now);
 	for (size_t i = 0; !still && i < l->n; i++) {
 		struct suspect *s = l->who[i];
-		if (s->rule != RULE_ONESHOT && queries_ready(s) && s->a[PROOF_P3].holds == HOLDS_TRUE)
+		if (s->rule != RULE_ONESHOT && queries_ready(s) && !s->queued &&
+		    s->a[PROOF_P3].holds == HOLDS_TRUE)
 			inspect_say(&s->a[PROOF_P3], HOLDS_OPEN, "a thread ran while fd %d#%u was looked at",
 				    s->c.fd, s->c.gen);
 	}
@@ -494,6 +531,7 @@ void kernel_stuck(struct inspection *l)
 	if (!any)
 		return;
 	const char *set = wakes_itself(l);
+	struct queued q = {0};
 	for (size_t i = 0; i < l->n; i++) {
 		struct suspect *s = l->who[i];
 		if (!stuck_wait_is(s))
@@ -506,9 +544,10 @@ void kernel_stuck(struct inspection *l)
 				    "there was no time to look at every coroutine");
 			continue;
 		}
-		judge_p3(l, s, set);
+		judge_p3(l, s, set, &q);
 		judge_p2(l, s);
 	}
+	queued_deinit(&q);
 	settle_ready(l);
 	other_registrations(l);
 }

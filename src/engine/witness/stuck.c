@@ -23,6 +23,7 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "ctp/wait_inference.h"
+#include "engine/witness/queued.h"
 #include "engine/witness/signal_wait.h"
 #include "engine/witness/stuck_wait.h"
 #include "engine/witness/unheard.h"
@@ -45,6 +46,7 @@ struct walk {
 	int crowded; // no descriptor is free: 1, -1: one is; 0: not asked
 	struct unheard_sets sets;
 	struct registrations registrations;
+	struct queued queued;
 	struct registration **by_number; // rows, sorted by number
 	struct idmap ids;                // of coroutines that are suspects already: of the first `named`
 	size_t named;
@@ -273,6 +275,16 @@ static bool crowded(struct walk *w, const struct suspect *x)
 	return stuck_wait_full(x) && w->crowded > 0;
 }
 
+// Where no thread sleeps, a loop may pass by what there is to be read, turn by turn; the judge counts them.
+static bool passed_by(struct walk *w, struct suspect *x, uint32_t events)
+{
+	if (w->asleep || signals_late(w->deadline_ns) || !(events & EPOLLET) ||
+	    stuck_wait_directions(x) != EPOLLIN)
+		return false;
+	x->queued = queued_bytes(&w->queued, w->pid, x->c.fd);
+	return x->queued > 0;
+}
+
 // Of what is it suspected?
 static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 {
@@ -297,6 +309,13 @@ static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 		if (unheard_masked(x, events, firm))
 			return RULE_REMOVED;
 	}
+	if (unheard_wrote(x, events)) {
+		x->wrote = true;
+		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, EPOLLOUT) : -1;
+		if (x->ready == 1)
+			return RULE_REMOVED;
+		x->wrote = false;
+	}
 	if (x->c.was.kind == CTP_FD_TIMERFD && (events & CTP_REG_EVENTS) &&
 	    stuck_wait_disarmed(w->pid, x->c.fd) == 1)
 		return firm && (w->final || !ctp_timer_of_others(&x->c.was, x->s.id)) ? RULE_TIMER :
@@ -309,6 +328,8 @@ static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 		return another && x->ready == 1 ? RULE_WRONG_WAITER : RULE_ONESHOT;
 	}
 	bool stopped_short = !firm && x->wait < 0 && ctp_stopped_short(&x->c.was, &x->s);
+	if (!told && !another && (firm || stopped_short) && passed_by(w, x, events))
+		return RULE_MISSED_EDGE;
 	if ((!firm && !another && !(stopped_short && !told)) || !ask ||
 	    (x->ready = stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x))) != 1)
 		return RULE_NONE;
@@ -499,6 +520,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 	free(w.referenced);
 	free(w.by_number);
 	registrations_deinit(&w.registrations);
+	queued_deinit(&w.queued);
 	unheard_sets_deinit(&w.sets);
 	idmap_deinit(&w.ids);
 	bool whole = w.asleep || (idle && !w.hints);

@@ -30,6 +30,8 @@ uint32_t stuck_wait_directions(const struct suspect *s)
 		 out = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
 	if (s->wait < 0 && s->c.was.reg_epfd < 0)
 		return EPOLLIN; // as stuck_wait_needed()
+	if (s->wrote)
+		return EPOLLOUT;
 	return (e & in ? (uint32_t)EPOLLIN : 0) | (e & out ? (uint32_t)EPOLLOUT : 0);
 }
 
@@ -37,6 +39,8 @@ uint32_t stuck_wait_needed(const struct suspect *s)
 {
 	const uint32_t beside = EPOLLRDHUP | EPOLLERR | EPOLLHUP;
 	uint32_t e = (s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events) & CTP_REG_EVENTS;
+	if (s->wrote)
+		return EPOLLOUT;
 	if (s->wait < 0 && !(e & ~beside))
 		return EPOLLIN; // what woke it before, for all that is known
 	return e & ~beside ? e & ~beside : e;

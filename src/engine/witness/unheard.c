@@ -11,6 +11,7 @@
 #include "base/grow.h"
 #include "ctp/polled.h"
 #include "ctp/there.h"
+#include "ctp/wait_inference.h"
 #include "engine/witness/complete_turns.h"
 #include "engine/witness/kernel.h"
 #include "engine/witness/poller.h"
@@ -94,6 +95,8 @@ bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f)
 {
 	if (f->reg_epfd < 0)
 		return (f->flags & (CTP_FD_REFUSED | CTP_FD_LISTENS)) || f->event_time;
+	if (f->flags & CTP_FD_WROTE)
+		return true;
 	if ((f->waiter[0] && !(f->reg_events & IN_EVENTS)) || (f->waiter[1] && !(f->reg_events & OUT_EVENTS)))
 		return true;
 	return u->known && u->n && !(f->flags & CTP_FD_MANYREGS) && !unheard_polled(u, f->reg_epfd);
@@ -122,6 +125,16 @@ bool unheard_masked(const struct suspect *s, uint32_t events, bool firm)
 	return (events & CTP_REG_EVENTS) && !(events & stuck_wait_needed(s)) && s->wait >= 0 &&
 	       (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN) && s->c.was.event_time < s->s.since &&
 	       (firm || (s->c.was.reg_by == s->s.id && s->ready == 1));
+}
+
+// It has written before, so its last write is no connect that is under way; and it does not stand where it
+// waits for what it reads.
+bool unheard_wrote(const struct suspect *s, uint32_t events)
+{
+	const struct ctp_fd *f = &s->c.was;
+	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_WROTE) && (events & EPOLLIN) &&
+	       !(events & OUT_EVENTS) && (f->last_out & ~CTP_FD_SEVERAL) == s->s.id &&
+	       f->event_time < s->s.since && !ctp_stands_there(f, &s->s) && !ctp_in_pool(&s->s);
 }
 
 bool unheard_abandoned(pid_t pid, int epfd)
@@ -191,6 +204,12 @@ static void without_event(struct inspection *l, struct suspect *s, const struct 
 		return;
 	else if (s->unregistered)
 		unregistered(l, s);
+	else if (rows->n && s->wrote)
+		inspect_say(
+			a, HOLDS_TRUE,
+			"fd %d#%u is writable, and its last write had to wait; its row in epoll fd %d has EPOLLIN, "
+			"not EPOLLOUT",
+			s->c.fd, s->c.gen, rows->epfd);
 	else if (rows->n)
 		kernel_say_masked(s, rows->epfd, rows->events);
 	else

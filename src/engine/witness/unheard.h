@@ -25,6 +25,8 @@ bool unheard_polled(const struct unheard_sets *u, int epfd);
 enum ctp_rule unheard_without_row(struct suspect *s, bool told, bool firm);
 // Is there reason to think that it waits for what its registration, with these events, leaves out?
 bool unheard_masked(const struct suspect *s, uint32_t events, bool firm);
+// Did it write in vain, and come to wait for what there is to read, with a registration for these events?
+bool unheard_wrote(const struct suspect *s, uint32_t events);
 // May it be told again, by a set that has its row, armed, and that nobody polls? Its events wait there.
 bool unheard_abandoned(pid_t pid, int epfd);
 

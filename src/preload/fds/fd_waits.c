@@ -144,12 +144,26 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 	fds_give(e);
 }
 
+// It wrote in vain, and asks for something else than room.
+static __attribute__((noinline, cold)) void wrote(struct ctp_wait *w)
+{
+	struct ctp_fd *e = fds_entry(w->fd);
+	w->how |= CTP_WAIT_WROTE;
+	if ((e->flags & CTP_FD_WROTE) || !fds_take(e))
+		return;
+	if (e->gen == w->gen)
+		ctp_poke(&e->flags, e->flags | CTP_FD_WROTE);
+	fds_give(e);
+}
+
 // The wait that EAGAIN tells of joins the slice's registrations. False: no room.
 static bool join_eagain(struct thread_ctx *g)
 {
 	for (uint32_t i = 0; i < g->nwaits; i++) {
 		if (g->waits[i].fd == g->eagain_fd && g->waits[i].gen == g->eagain_gen) {
 			g->waits[i].how |= CTP_WAIT_EAGAIN;
+			if (CTP_UNLIKELY(g->eagain_events & ~g->waits[i].events & OUT_EVENTS))
+				wrote(&g->waits[i]);
 			return true;
 		}
 	}
