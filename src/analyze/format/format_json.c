@@ -15,6 +15,7 @@
 #include "analyze/report/describe.h"
 #include "analyze/report/run_identity.h"
 #include "analyze/report/stackless_sums.h"
+#include "analyze/report/undecided.h"
 #include "analyze/report/waiters.h"
 #include "base/json.h"
 #include "ctp/words.h"
@@ -231,13 +232,18 @@ static json_t *waiters(const struct report *r)
 	for (size_t i = 0; i < all.n && i < WAITERS_MOST; i++) {
 		const struct waiters_group *g = &all.items[i];
 		struct frames f = {0};
+		char why[300];
 		frames_read(&f, r->symbols[g->image - r->world->images], g->image,
 			    image_told_stack(g->image, g->oldest));
 		json_array_append_new(
-			a, json_pack("{s:o, s:o, s:o, s:b, s:s, s:o}", "count", json_count(g->n), "longest",
-				     json_count(g->oldest->id), "suspended_ns",
+			a, json_pack("{s:o, s:o, s:o, s:b, s:s, s:s?, s:o}", "count", json_count(g->n),
+				     "longest", json_count(g->oldest->id), "suspended_ns",
 				     json_count(waiters_age_ns(r, g)), "live", g->kind == ACCOUNT_HEALTHY,
-				     "kind", accounting_words[g->kind], "stack", frames_json(&f)));
+				     "kind", accounting_words[g->kind], "why",
+				     g->kind == ACCOUNT_UNDECIDED ?
+					     undecided_why(r, g->image, g->oldest, why, sizeof(why)) :
+					     NULL,
+				     "stack", frames_json(&f)));
 		frames_deinit(&f);
 	}
 	waiters_deinit(&all);

@@ -9,11 +9,13 @@
 #include "analyze/report/accounting.h"
 #include "analyze/report/group_by.h"
 #include "analyze/report/stackless_sums.h"
+#include "analyze/report/undecided.h"
 #include "analyze/report/waiters.h"
 #include "base/file.h"
 #include "base/text.h"
 
 #define LONGEST_SHOWN 5
+#define UNDECIDED_SHOWN 10 // of these, wherever they stand
 
 // Where switches were seen, nobody asks which functions were looked for.
 static const char *in_short(const struct world *w, const char *covered)
@@ -44,30 +46,41 @@ static void own_frames(const struct report *r, const struct waiters_group *g, ch
 	frames_deinit(&f);
 }
 
+static void show_group(FILE *to, const struct report *r, const struct waiters_group *g)
+{
+	const struct ctp_wait *wait = image_nwaits(g->oldest) ? &g->oldest->waits[0] : NULL;
+	char frames[1000], span[32], fd[64] = "", why[300] = "", reason[320] = "", label[300], piece[2000];
+	struct text_wrap wrap = {to, 9, 9, COLUMNS};
+	text_duration(span, sizeof(span), waiters_age_ns(r, g));
+	own_frames(r, g, frames, sizeof(frames));
+	if (wait)
+		snprintf(fd, sizeof(fd), " on fd %d#%u", wait->fd, wait->gen);
+	if (g->kind == ACCOUNT_UNDECIDED)
+		snprintf(reason, sizeof(reason), " (%s)",
+			 undecided_why(r, g->image, g->oldest, why, sizeof(why)));
+	group_by_label(r, g->image, g->oldest, label, sizeof(label));
+	snprintf(piece, sizeof(piece), "%zu %s%s%s up to %s%s%s: %s", g->n, label, *label ? " " : "",
+		 g->kind == ACCOUNT_HEALTHY ? "waiting" : accounting_words[g->kind], span, fd, reason,
+		 frames);
+	text_words(&wrap, piece);
+	fputc('\n', to);
+}
+
 // The oldest of those that are in no finding: nothing is wrong with them, as
 // far as can be told, but a reader may know better.
 void format_text_longest(FILE *to, const struct report *r)
 {
 	struct waiters all;
-	char frames[1000], span[32], fd[64], label[300], piece[1500];
+	size_t undecided = 0;
 	if (waiters_collect(&all, r))
 		return;
-	for (size_t i = 0; i < all.n && i < LONGEST_SHOWN; i++) {
-		const struct waiters_group *g = &all.items[i];
-		const struct ctp_wait *wait = image_nwaits(g->oldest) ? &g->oldest->waits[0] : NULL;
-		struct text_wrap wrap = {to, 9, 9, COLUMNS};
-		text_duration(span, sizeof(span), waiters_age_ns(r, g));
-		own_frames(r, g, frames, sizeof(frames));
-		*fd = 0;
-		if (wait)
-			snprintf(fd, sizeof(fd), " on fd %d#%u", wait->fd, wait->gen);
-		group_by_label(r, g->image, g->oldest, label, sizeof(label));
-		snprintf(piece, sizeof(piece), "%zu %s%s%s up to %s%s: %s", g->n, label, *label ? " " : "",
-			 g->kind == ACCOUNT_HEALTHY ? "waiting" : accounting_words[g->kind], span, fd,
-			 frames);
+	for (size_t i = 0; i < all.n; i++) {
+		bool is = all.items[i].kind == ACCOUNT_UNDECIDED;
+		undecided += is;
+		if (i >= LONGEST_SHOWN && !(is && undecided <= UNDECIDED_SHOWN))
+			continue;
 		fputs(i ? "         " : "longest  ", to);
-		text_words(&wrap, piece);
-		fputc('\n', to);
+		show_group(to, r, &all.items[i]);
 	}
 	waiters_deinit(&all);
 }
