@@ -169,7 +169,7 @@ m("		    f->flags & CTP_FD_LISTENS ? \" that listens\" : \"\");", "		    \"\");"
 m = of("src/search/mark/graph.c", "unit:graph")
 m("	for (; head < tail; head++)\n		for (uint32_t i = first_from[queue[head]]", "	for (; head < 1; head++)\n		for (uint32_t i = first_from[queue[head]]",
   "what is reached leads on by one step only")
-m("	for (uint32_t k = 0; k < g->n; k++)\n		if (g->reached[k])\n			queue[tail++] = k;", "", "what a register leads to leads on")
+m("	for (uint32_t k = 0; ok && k < g->n; k++)\n		if (marked[k])\n			queue[tail++] = k;", "", "what a register leads to leads on")
 m("in < g->nspans ? g->owner[in] : GRAPH_OUTSIDE", "in < g->nspans ? g->owner[in] : 0", "a word from outside is one of the first object")
 m("	for (; lo < g->npoints && g->points[lo].at.lo == value && n < GRAPH_OWNERS; lo++)", "	for (; 0; lo++)", "an end leads to nothing")
 m("last->from == e.from && last->to == e.to))", "last->to == e.to))", "a word from outside is dropped behind one from another object")
@@ -197,6 +197,11 @@ m("(t->hits[HANDLES_LIVING] >= SURE_OF && is_sign(t, HANDLES_LIVING, CHANCE)) ||
 m = of("src/search/disguise/disguise_words.c", "unit:disguise")
 m("	    (!tagged || is_begin(d, form, address)))", "	    true)", "any bits that are like an address with a tag count")
 m("			if (k < n)", "			if (k < n && (at + k) % 8 == 0)", "bytes that are swapped count at a multiple of eight only")
+
+m = of("src/engine/memory/hidden_holder.c", "unit:hidden_holder")
+m("		held[k] = !owned[k] && !g->reached[k];", "		held[k] = !g->reached[k];", "what a lost coroutine owns holds it")
+m("			mark_data(g, owned, s->c.was.reg_data);", "			(void)0;", "what the kernel held is no leak of the fault")
+m("	return s->rule && s->rule != RULE_PARKED && ", "	return ", "the control group is asked as well")
 
 m = of("src/engine/memory/queues_ipc.c", "unit:queues_ipc")
 m("sent_s + DOUBT_S >= began_s", "sent_s < began_s", "a queue that others left is a doubt")

@@ -17,6 +17,7 @@
 #include "ctp/seq.h"
 #include "engine/inspect/boundary.h"
 #include "engine/memory/cancelled.h"
+#include "engine/memory/hidden_holder.h"
 #include "engine/memory/scan_exclude.h"
 #include "search/heap/malloc_free.h"
 #include "engine/inspect/hold.h"
@@ -39,8 +40,9 @@ struct reach {
 	struct span_list dead; // what is not searched
 	struct disguised disguised;
 	struct word_names names;
-	char **reported; // by group: the first word that references it
-	bool *second;    // by suspect: nothing but words in disguise led to it
+	char **reported;               // by group: the first word that references it
+	bool *second;                  // by suspect: nothing but words in disguise led to it
+	struct hidden_holder *holders; // by suspect
 };
 
 static void root_group(struct reach *r, uint32_t group, const char *text)
@@ -242,6 +244,20 @@ static void name_disguised(struct reach *r, uint64_t id)
 	}
 }
 
+static void say_holder(struct reach *r, const struct hidden_holder *h, struct suspect *s)
+{
+	unsigned long long id = s->s.id;
+	char text[INSPECT_TEXT - 96];
+	word_names_word(&r->names, h->word, text, sizeof(text));
+	inspect_open(r->l, id,
+		     "%s leads to it, by a block of the heap at 0x%llx to which nothing is found to lead",
+		     text, (unsigned long long)h->block);
+	inspect_say(
+		&s->a[PROOF_P6A], HOLDS_FALSE,
+		"a block of the heap at 0x%llx leads to coroutine %llu; what leads to the block is not found",
+		(unsigned long long)h->block, id);
+}
+
 static void answer(struct reach *r, size_t i)
 {
 	struct suspect *s = r->l->who[i];
@@ -262,6 +278,8 @@ static void answer(struct reach *r, size_t i)
 		inspect_say(a, HOLDS_FALSE, "%.150s leads to coroutine %llu", r->reported[k], id);
 	else if (r->s.g.reached[k])
 		inspect_say(a, HOLDS_FALSE, "something leads to coroutine %llu", id);
+	else if (r->holders[i].block)
+		say_holder(r, &r->holders[i], s);
 	else
 		inspect_say(a, HOLDS_TRUE, "no pointer to coroutine %llu found (%.1f MB searched)", id,
 			    (double)r->l->scanned_bytes / 1e6);
@@ -280,6 +298,11 @@ static void answers(struct reach *r)
 {
 	if (r->l->others) {
 		others_answer(r);
+		return;
+	}
+	r->holders = hidden_holders(r->l, &r->s);
+	if (!r->holders) {
+		hold_say(r->l, "memory was searched, but ctp-run had too little of its own to judge it");
 		return;
 	}
 	for (size_t i = 0; i < r->l->n; i++)
@@ -384,6 +407,7 @@ static void forget(struct reach *r)
 		free(r->reported[k]);
 	free(r->reported);
 	free(r->second);
+	free(r->holders);
 	disguised_deinit(&r->disguised);
 	search_deinit(&r->s);
 	word_names_deinit(&r->names);

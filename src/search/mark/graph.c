@@ -155,40 +155,38 @@ static bool sort_edges(const struct graph *g, bool by_to, uint32_t **order, uint
 	return true;
 }
 
-static void reach_group(struct graph *g, uint32_t k, uint32_t *queue, size_t *tail)
+bool graph_follow(struct graph *g, bool *marked)
 {
-	if (!g->reached[k])
-		queue[(*tail)++] = k;
-	g->reached[k] = true;
+	uint32_t *from = NULL, *first_from = NULL, *queue = malloc((g->n + 1) * sizeof(*queue));
+	size_t head = 0, tail = 0;
+	bool ok = queue && sort_edges(g, false, &from, &first_from);
+	for (uint32_t k = 0; ok && k < g->n; k++)
+		if (marked[k])
+			queue[tail++] = k;
+	for (; head < tail; head++)
+		for (uint32_t i = first_from[queue[head]]; i < first_from[queue[head] + 1]; i++) {
+			uint32_t to = g->edges[from[i]].to;
+			if (!marked[to])
+				queue[tail++] = to;
+			marked[to] = true;
+		}
+	free(queue);
+	free(from);
+	free(first_from);
+	return ok;
 }
 
 bool graph_spread(struct graph *g)
 {
-	uint32_t *from, *first_from, *queue = malloc((g->n + 1) * sizeof(*queue));
-	size_t head = 0, tail = 0;
 	free(g->to);
 	free(g->first_to);
 	g->to = g->first_to = NULL;
-	if (!queue || !sort_edges(g, true, &g->to, &g->first_to)) {
-		free(queue);
+	if (!sort_edges(g, true, &g->to, &g->first_to))
 		return false;
-	}
-	if (!sort_edges(g, false, &from, &first_from)) {
-		free(queue);
-		return false;
-	}
-	for (uint32_t k = 0; k < g->n; k++)
-		if (g->reached[k])
-			queue[tail++] = k;
-	for (uint32_t i = first_from[g->n]; i < first_from[g->n + 1]; i++)
-		reach_group(g, g->edges[from[i]].to, queue, &tail);
-	for (; head < tail; head++)
-		for (uint32_t i = first_from[queue[head]]; i < first_from[queue[head] + 1]; i++)
-			reach_group(g, g->edges[from[i]].to, queue, &tail);
-	free(queue);
-	free(from);
-	free(first_from);
-	return true;
+	for (size_t i = 0; i < g->nedges; i++)
+		if (g->edges[i].from == GRAPH_OUTSIDE)
+			g->reached[g->edges[i].to] = true;
+	return graph_follow(g, g->reached);
 }
 
 const struct graph_edge *graph_edge_to(const struct graph *g, uint32_t group, size_t n)

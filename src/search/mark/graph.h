@@ -49,5 +49,7 @@ bool graph_has(const struct graph *g, uint64_t addr); // does it lie in an objec
 void graph_word(struct graph *g, uint64_t at, uint64_t value);
 // Reached from outside; what that leads to, too. Again, once there are more words. False if out of memory.
 bool graph_spread(struct graph *g);
+// Marks what the groups that are marked lead to, too. False if out of memory.
+bool graph_follow(struct graph *g, bool *marked);
 // The n-th word that leads to a group, NULL if there are no more; after graph_spread.
 const struct graph_edge *graph_edge_to(const struct graph *g, uint32_t group, size_t n);
