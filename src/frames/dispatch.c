@@ -77,6 +77,16 @@ static uint64_t landing_of(const struct dispatch *d, const struct pair *p, const
 	return landing;
 }
 
+// The row of the branch whose other side goes on there, from 1; 0: there is none.
+static size_t branch_of(const struct dispatch *d, const struct dispatch_code *code, uint64_t value,
+			uint64_t landing)
+{
+	for (size_t i = 0; landing && i < d->nbranches; i++)
+		if (d->branches[i].value == value && stores_meet(code, landing, d->branches[i].other))
+			return i + 1;
+	return 0;
+}
+
 uint64_t dispatch_landing(struct dispatch *d, const struct pair *p, const struct dispatch_code *code,
 			  uint64_t value)
 {
@@ -85,7 +95,8 @@ uint64_t dispatch_landing(struct dispatch *d, const struct pair *p, const struct
 			return d->landings[i].at;
 	uint64_t at = landing_of(d, p, code, value);
 	if (d->nlandings < LANDINGS_MOST && !GROW(d->landings, d->nlandings, d->landings_room))
-		d->landings[d->nlandings++] = (struct dispatch_landing){value, at};
+		d->landings[d->nlandings++] =
+			(struct dispatch_landing){value, at, branch_of(d, code, value, at)};
 	return at;
 }
 
@@ -173,11 +184,10 @@ const struct dispatch_store *dispatch_store(const struct dispatch *d, uint64_t v
 	return best;
 }
 
-const struct dispatch_branch *dispatch_branch(const struct dispatch *d, const struct dispatch_code *code,
-					      uint64_t value, uint64_t landing)
+const struct dispatch_branch *dispatch_branch(const struct dispatch *d, uint64_t value)
 {
-	for (size_t i = 0; i < d->nbranches; i++)
-		if (d->branches[i].value == value && stores_meet(code, landing, d->branches[i].other))
-			return &d->branches[i];
+	for (size_t i = 0; i < d->nlandings; i++)
+		if (d->landings[i].value == value)
+			return d->landings[i].branch ? &d->branches[d->landings[i].branch - 1] : NULL;
 	return NULL;
 }

@@ -30,6 +30,7 @@ struct dispatch_branch { // one that leads to such a store, before anything is c
 
 struct dispatch_landing {
 	uint64_t value, at;
+	size_t branch; // a row of `branches`, from 1; 0: none
 };
 
 struct dispatch {
@@ -55,5 +56,5 @@ uint64_t dispatch_landing(struct dispatch *d, const struct pair *p, const struct
 // The first instruction that stores this state, NULL: none was found.
 const struct dispatch_store *dispatch_store(const struct dispatch *d, uint64_t value);
 // The branch that decides whether the coroutine suspends in this state, or goes on; NULL: none is known.
-const struct dispatch_branch *dispatch_branch(const struct dispatch *d, const struct dispatch_code *code,
-					      uint64_t value, uint64_t landing);
+// After dispatch_landing.
+const struct dispatch_branch *dispatch_branch(const struct dispatch *d, uint64_t value);

@@ -50,8 +50,7 @@ struct suspension stackless_at(struct stackless_list *l, const struct stackless 
 	c.asks = d->asks;
 	c.landing = dispatch_landing(d, s->pair, &l->code, s->index);
 	const struct dispatch_store *store = dispatch_store(d, s->index);
-	const struct dispatch_branch *b = c.landing ? dispatch_branch(d, &l->code, s->index, c.landing) :
-						      NULL;
+	const struct dispatch_branch *b = dispatch_branch(d, s->index);
 	if (store)
 		add_store(&c, store);
 	c.nbefore = b ? b->n : 0;
@@ -87,12 +86,14 @@ static int read_states(struct stackless_list *l, struct window *w)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct stackless *s = &l->v[i];
-		const struct dispatch *d = stackless_dispatch(l, s->pair);
+		struct dispatch *d = stackless_dispatch(l, s->pair);
 		if (!d)
 			return -ENOMEM;
 		s->known = d->known && window_read(w, s->at + d->index.offset, &s->index, d->index.width);
 		decide(s);
-		stackless_at(l, s); // now that the program's memory can be read
+		if (s->known && s->state != STACKLESS_FINAL && s->state != STACKLESS_DESTROYING)
+			dispatch_landing(d, s->pair, &l->code,
+					 s->index); // now that the program's memory can be read
 	}
 	return 0;
 }

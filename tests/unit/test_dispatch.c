@@ -63,6 +63,35 @@ static void by_branches(void **state)
 	fake_close(&f);
 }
 
+static unsigned reads;
+
+static size_t counted_peek(void *ctx, uint64_t at, void *to, size_t bytes)
+{
+	reads++;
+	return fake_peek(ctx, at, to, bytes);
+}
+
+// There may be a million coroutines in one state: its code is read for the first one.
+static void asked_once(void **state)
+{
+	struct fake f;
+	struct dispatch d;
+	(void)state;
+	fake_pairs(&f);
+	const struct dispatch_code code = {counted_peek, &f.memory};
+	const struct pair *p = pair_of(&f, root_resume, root_destroy);
+	assert_int_equal(dispatch_learn(&d, p, &code), 0);
+	uint64_t landing = dispatch_landing(&d, p, &code, 1);
+	const struct dispatch_branch *branch = dispatch_branch(&d, 1);
+	unsigned before = reads;
+	assert_true(landing && before);
+	assert_int_equal(dispatch_landing(&d, p, &code, 1), landing);
+	assert_ptr_equal(dispatch_branch(&d, 1), branch);
+	assert_int_equal(reads, before);
+	dispatch_deinit(&d);
+	fake_close(&f);
+}
+
 static void the_pairs(void **state)
 {
 	struct fake f;
@@ -86,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_a_table),
 		cmocka_unit_test(by_branches),
+		cmocka_unit_test(asked_once),
 		cmocka_unit_test(the_pairs),
 	};
 	return FAKE_CODE ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
