@@ -240,28 +240,33 @@ static __attribute__((noinline)) void leave_event(struct epoll_event *ev)
 	ev->data.u64 = region.states[0].slot;
 }
 
+static struct co *co_of(uintptr_t complement)
+{
+	return (struct co *)~complement;
+}
+
 static __attribute__((noinline)) void scene(const char *what)
 {
 	bool anon = !strncmp(what, "event", 5);
 	void *neighbour = malloc(3000);
 	int fd = anon ? event() : pair();
-	struct co *c = victim(fd, 0);
+	volatile uintptr_t first = ~(uintptr_t)victim(fd, 0); // where no register saves it
 	watch(event(), 7777, 1);
 	if (!strcmp(what, "statics"))
-		all[7] = c;
+		all[7] = co_of(first);
 	if (!strcmp(what, "tagged"))
-		hidden = (uint64_t)(uintptr_t)c | 0xabcdULL << 48;
+		hidden = (uint64_t)~first | 0xabcdULL << 48;
 	if (!strcmp(what, "regs"))
-		region.threads[0].wait_regs[CTP_REG_S0] = (uint64_t)(uintptr_t)c + 100;
+		region.threads[0].wait_regs[CTP_REG_S0] = (uint64_t)~first + 100;
 	if (!strcmp(what, "futex"))
-		with_thread(c);
+		with_thread(co_of(first));
 	if (!strcmp(what, "listener"))
 		watch(listener(), 8888, 1);
 	if (!strcmp(what, "pair")) {
 		int fd2 = pair();
 		struct co *d = victim(fd2, 0);
-		c->other = d;
-		d->other = c;
+		co_of(first)->other = d;
+		d->other = co_of(first);
 		close_under(fd2, true);
 	}
 	if (!strcmp(what, "unled")) { // healthy; its registration has its number, and no table leads on
