@@ -81,14 +81,14 @@ def lose(case, process):
     until(lambda: [line for line in searched(trace) or [] if line["what"] == "coroutine"], "a look at what was lost")
 
 
-def observed(case, compiler, name, path=None, ends=("closed_and_resumed", "destroyed"), rests=False):
+def observed(case, compiler, name, path=None, ends=("closed_and_resumed", "destroyed"), word=None):
     """(report, lines): what is said of a program that has come to rest, and is then told to end. ends: cases of which none is left."""
-    process = case.ctp_start(path or program(case, compiler), name, *((COUNT, "rests") if rests else ()))
+    process = case.ctp_start(path or program(case, compiler), name, *((COUNT, word) if word else ()))
     if name == "io_uring_beside":
         until(lambda: process.out() or process.popen.poll() is not None, "its first line")
         if "no io_uring" in process.out():
             raise Skip("the kernel has no io_uring, or refuses it")
-    if rests:
+    if word == "rests":
         lose(case, process)
     process.wait_for("ready")
     ended = name in ends
@@ -113,7 +113,7 @@ def check_fault(case, compiler, name, expected):
     # A word that a stack still has may lead to some; by chance, now and then, words lead to more: see harness.led_to.
     left = COUNT - 1 if name == "ring" else int(expected.endswith(("likely", "suspect")))
     for _ in range(3):
-        report, lines = observed(case, compiler, name, rests=name in SEEN_BEFORE)
+        report, lines = observed(case, compiler, name, word="rests" if name in SEEN_BEFORE else None)
         found = sum(f["count"] for f in report["findings"])
         if found >= (COUNT - left) * each:
             break
@@ -145,12 +145,17 @@ def check_doubtful(case, compiler, name, allowed):
 
 
 def check_never_seen(case, compiler, name):
-    """Lost at once, so no look has seen how they were kept: likely, and why."""
-    report, lines = observed(case, compiler, name)
+    """Lost at once, so no look has seen how they were kept: likely, and why; but where nothing can happen any more, it is proven by that."""
+    report, lines = observed(case, compiler, name, word="listens")
     need({f["verdict"] for f in report["findings"]} <= {"likely"}, f"{said(report)}: {lines}")
     need(report["findings"], f"no finding: {lines}")
     text = " ".join(case.analyze().out.split())
     need("was ever found: it may be kept in a form that is not searched for" in text, text)
+    case.anew()
+    report, lines = observed(case, compiler, name)
+    equal({f["verdict"] for f in report["findings"]}, {"proven"}, f"where it sleeps for good: {lines}")
+    text = " ".join(case.analyze().out.split())
+    need("every thread sleeps without a timeout" in text and "once stopped and continued, resumes it on EINTR" in text, text)
 
 
 def check_disguised(case, compiler, name):

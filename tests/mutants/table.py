@@ -275,7 +275,8 @@ m("return s->promise_at >= PROMISE + bytes;", "return false;", "any word of one 
 m = of("src/analyze/case/stackless_case.c", "e2e:stackless/withdrawn/running")
 m("return l->control ? l->control :", "return", "the same of C++20 coroutines")
 m = of("src/analyze/case/stackless_case.c", "e2e:stackless/disguised/as_digits/gxx")
-m("s->unknown ?", "false ?", "a C++20 coroutine is lost if none of its kind was ever found")
+m("s->unknown && !l->quiet ?", "false ?", "a C++20 coroutine is lost if none of its kind was ever found")
+m("s->unknown && !l->quiet ?", "s->unknown ?", "where no thread can run any more, an unknown form is a doubt")
 m = of("src/engine/stackless/known_waits.c", "e2e:stackless/disguised/registered_before/gxx")
 m("c && closes_waited(c)", "c", "a registration whose event came leads to what waits for something else")
 

@@ -3,7 +3,7 @@
 // C++20 coroutines that nobody can resume any more, and others that only look so. `stackless CASE [N]` makes N of
 // them (3), says "ready" when its state is final, and then sleeps in its loop. tests/e2e/check_stackless.py says
 // what must be found. `stackless CASE N rests` says "made" before it loses them, and waits for SIGUSR1: so ctp-run
-// can have seen what led to them. Handles are kept out of frames that sleep: each case is made in a function of its own, and
+// can have seen what led to them. With `listens` in place of that, somebody outside may wake the loop. Handles are kept out of frames that sleep: each case is made in a function of its own, and
 // the stack below is overwritten.
 #include <condition_variable>
 #include <coroutine>
@@ -943,7 +943,9 @@ int main(int argc, char **argv)
 {
 	const auto &made = case_of(cases, argc > 1 ? argv[1] : "");
 	count = argc > 2 ? atoi(argv[2]) : count;
-	rests = argc > 3;
+	rests = argc > 3 && !strcmp(argv[3], "rests");
+	if (argc > 3 && !strcmp(argv[3], "listens"))
+		listen_in(ep);
 	keep_a_block();
 	made.make();
 	overwrite_stack();

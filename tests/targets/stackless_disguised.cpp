@@ -188,6 +188,7 @@ int main(int argc, char **argv)
 {
 	const auto &made = case_of(cases, argc > 1 ? argv[1] : "");
 	keep_a_block();
+	listen_in(ep);
 	made.make();
 	overwrite_stack();
 	say_ready();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // PROVEN: nothing in the process leads to the coroutine's frame, nothing went past what was seen, and others
-// that were suspended at the same place were found. LIKELY: what leads to it are coroutines that themselves
-// wait for it, or its owner alone after its descriptor was closed; or nothing leads to it, but none of its
-// kind was ever found, a later look could not ask again, a forked process lives, or nothing had led to
-// another one, which went on. SUSPECT: its handle is kept under the number of a closed descriptor. An open
-// io_uring context hides what the kernel holds: INCONCLUSIVE.
+// that were suspended at the same place were found, or the whole program sleeps for good. LIKELY: what leads
+// to it are coroutines that themselves wait for it, or its owner alone after its descriptor was closed; or
+// nothing leads to it, but none of its kind was ever found, a later look could not ask again, a forked
+// process lives, or nothing had led to another one, which went on. SUSPECT: its handle is kept under the
+// number of a closed descriptor. An open io_uring context hides what the kernel holds: INCONCLUSIVE.
 #include "analyze/case/stackless_case.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static const char *why_open(const struct stackless_looks *l, const struct stackl
 {
 	return l->control ? l->control :
 	       l->way     ? l->way :
-	       s->unknown ?
+	       s->unknown && !l->quiet ?
 			"no coroutine that was suspended there, this one included, was ever found: it may be "
 			"kept in a form that is not searched for" :
 			l->doubt;
@@ -55,7 +55,11 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 		s->answer == STACKLESS_NUMBERED ?
 		       "one word leads to it, beside the number of the closed descriptor" :
 		       "one word leads to it: its owner's"};
-	p->closure = lost ? "unreachable" : NULL;
+	if (l->quiet)
+		p->items[PROOF_P6B] = (struct obligation){
+			HOLDS_TRUE, "every thread sleeps without a timeout and nothing outside can "
+				    "wake one, unless the program is stopped and continued"};
+	p->closure = lost && s->unknown && l->quiet ? "quiet" : lost ? "unreachable" : NULL;
 	(void)w;
 	p->verdict = !complete                       ? VERDICT_INCONCLUSIVE :
 		     s->answer == STACKLESS_NUMBERED ? VERDICT_SUSPECT :
@@ -107,6 +111,9 @@ void stackless_case(struct verdict_case *c, const struct pass *pass, const struc
 	c->refuted =
 		s->answer == STACKLESS_NUMBERED ?
 			"the coroutine waits for something else, or the program finds it by that number and resumes it" :
+		s->answer == STACKLESS_LOST && s->unknown && m->stackless.quiet ?
+			"a pointer to its frame is in disguise, and the program, once stopped and continued, resumes "
+			"it on EINTR" :
 		s->answer == STACKLESS_LOST ?
 			"a pointer to its frame lies outside the process, or in disguise" :
 			"the program resumes what waits for it, and that one polls it or resumes it by hand";

@@ -41,7 +41,7 @@ const struct pass pass_never_started = {
 		"parameters in it is never freed.\n"
 		"\n"
 		"It is reported if no pointer to the frame is left in the process: PROVEN if one that was not yet\n"
-		"started was found before, LIKELY if not.\n"
+		"started was found before, or the whole program sleeps for good; LIKELY if not.\n"
 		"\n"
 		"Not reported: a lazy task or a generator that is kept for later.\n"
 		"\n"

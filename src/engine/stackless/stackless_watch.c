@@ -15,6 +15,7 @@
 #include "engine/stackless/known_waits.h"
 #include "engine/stackless/lasting.h"
 #include "engine/stackless/stackless_lines.h"
+#include "engine/witness/quiescent.h"
 
 #define MS 1000000ULL
 enum {
@@ -130,6 +131,7 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 		awaiting_find(a, l); // it could not be held: what there is can be said
 	if (a->found &&
 	    (a->list.n || w->written || destroyed_any(w->r))) { // that all have ended is told, too
+		quiescent_judge(l);
 		told = !l->n || l->who[0]->a[PROOF_P6A].holds != HOLDS_OPEN;
 		uint64_t moved = ctp_region_moves(w->r);
 		if (told || !stays(w, l->who[0]->a[PROOF_P6A].text)) {

@@ -123,6 +123,7 @@ static int add_look(struct stackless_looks *l, const json_t *o)
 	l->may_have_ended = number(o, "may_have_ended");
 	l->undecided = number(o, "undecided");
 	l->rings = flag(o, "rings");
+	l->quiet = flag(o, "quiet");
 	l->why = text(o, "why");
 	l->way = text(o, "way");
 	l->scanned_bytes = number(o, "scanned_bytes");
