@@ -88,6 +88,10 @@ static inline void tables_name(struct tables *t, uint64_t id, const char *text)
 
 static inline void tables_index(struct tables *t)
 {
+	// Again, where the tables have changed since.
+	free(t->image.by_data.next);
+	free(t->image.by_mind.next);
+	free(t->image.row_flags);
 	int r = image_index(&t->image);
 	assert(!r);
 	(void)r;
