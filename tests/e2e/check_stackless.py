@@ -39,7 +39,7 @@ CLOSED = {"closed", "closed_beside_child", "closed_timer", "closed_deep", "close
 SOUND = {
     "healthy": "", "parked_generators": "", "ended_and_kept": "", "ended_and_leaked": "", "lazy_and_kept": "", "queued": "",
     "tagged": "", "packed": "", "shifted": "", "by_promise": "", "typed_keys": "", "line_numbers": "", "lazy_as_text": "",
-    "in_a_pipe": "", "in_a_thread": "", "closed_and_resumed": "",
+    "in_a_pipe": "", "in_a_thread": "", "closed_and_resumed": "", "listed_beside_closed": "",
     "numbered_again": "", "numbered_later": "",
     "destroyed": "", "armed_timers": "", "pool_allocator": "", "polling_executor": "CTP029 likely", "io_uring_beside": "CTP029 inconclusive", "forged": "",
 }

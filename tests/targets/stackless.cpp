@@ -15,6 +15,7 @@
 #include <deque>
 #include <exception>
 #include <fcntl.h>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -438,8 +439,10 @@ static task lazy(int n)
 AWAY static void never_started()
 {
 	std::vector<task> all;
-	for (int i = 0; i < count; i++)
-		all.push_back(lazy(i));
+	for (int i = 0; i < count; i++) {
+		task t = lazy(i);
+		all.push_back(std::move(t));
+	}
 	rest();
 	for (task &t : all)
 		t.h = nullptr; // nobody destroys it
@@ -887,6 +890,37 @@ AWAY static void forged()
 	}
 }
 
+static std::list<std::coroutine_handle<>> gate;
+
+static detached closes_itself(int fd)
+{
+	co_await by_handle{fd};
+	close(fd);
+}
+
+// Those of a list, which an order would resume. Its nodes lie behind frames to which registrations led, of coroutines
+// that have closed their descriptors and ended.
+AWAY static void listed_beside_closed()
+{
+	std::vector<int> peers;
+	for (int i = 0; i < count; i++) {
+		int sv[2];
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sv))
+			abort();
+		closes_itself(sv[0]);
+		peers.push_back(sv[1]);
+	}
+	for (int i = 0; i < count; i++)
+		waits_in([](std::coroutine_handle<> h) { gate.push_back(h); });
+	usleep(30000); // a look at the table of descriptors, while they are open
+	for (int fd : peers) {
+		epoll_event e;
+		close(fd);
+		if (epoll_wait(ep, &e, 1, -1) == 1)
+			std::coroutine_handle<>::from_address(e.data.ptr).resume();
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*make)();
@@ -934,6 +968,7 @@ static const struct {
 	{"in_a_pipe", in_a_pipe},
 	{"in_a_thread", in_a_thread},
 	{"closed_and_resumed", closed_and_resumed},
+	{"listed_beside_closed", listed_beside_closed},
 	{"destroyed", destroyed},
 	{"armed_timers", armed_timers},
 	{"forged", forged},

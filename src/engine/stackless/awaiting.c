@@ -222,8 +222,35 @@ static void note_close(struct awaiting *a, const struct inspection *l, uint32_t 
 	one->close = is_own_close(l, &a->list.v[row], c) ? NULL : c;
 }
 
+// Where the object ends that a registration's data leads to, at the latest: where that of another one begins.
+static uint64_t object_end(const struct awaiting *a, const struct inspection *l, uint64_t data)
+{
+	uint64_t end = data + OBJECT_BYTES;
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		uint64_t other = l->registrations.v[i].data & SPAN_ADDRESS_MASK;
+		end = other > data && other < end ? other : end;
+	}
+	for (size_t i = 0; i < a->closes->n; i++) {
+		uint64_t other = a->closes->v[i].was.reg_data & SPAN_ADDRESS_MASK;
+		end = other > data && other < end ? other : end;
+	}
+	return end;
+}
+
+// Does the word belong to that object? In malloc's heap it lies in the same block, which is in use: one that
+// was freed with its coroutine has neighbours that tell nothing of it.
+static bool in_object(struct graph *g, const struct inspection *l, uint64_t data, uint64_t at)
+{
+	uint32_t of_data[GRAPH_OWNERS], of_word[GRAPH_OWNERS];
+	const struct maps_line *m = proc_maps_find(&l->maps, data);
+	if (graph_has(g, data) || graph_has(g, at))
+		return graph_has(g, data) && graph_has(g, at) && graph_owners(g, data, of_data) &&
+		       graph_owners(g, at, of_word) && of_data[0] == of_word[0];
+	return m && strcmp(m->path, "[heap]");
+}
+
 // A registration's data leads to a frame: into it, or to an object that holds its address.
-static void join_closes(struct awaiting *a, const struct inspection *l)
+static void join_closes(struct awaiting *a, const struct inspection *l, struct graph *g)
 {
 	uint64_t words[OBJECT_BYTES / 8];
 	size_t first = a->closes->n > CLOSES_MOST ? a->closes->n - CLOSES_MOST : 0;
@@ -238,10 +265,11 @@ static void join_closes(struct awaiting *a, const struct inspection *l)
 		size_t n = !memory_map(&l->memory, data) ?
 				   0 :
 				   memory_peek(&l->memory, data & ~7ULL, words, sizeof(words), false) / 8;
-		for (size_t i = 0; i < n; i++) {
+		uint64_t end = n ? object_end(a, l, data) : 0;
+		for (size_t i = 0; i < n && (data & ~7ULL) + 8 * i < end; i++) {
 			row = stackless_row(&a->list, words[i]);
 			row = row == STACKLESS_NONE ? stackless_row(&a->list, words[i] - 16) : row;
-			if (row != STACKLESS_NONE)
+			if (row != STACKLESS_NONE && in_object(g, l, data, (data & ~7ULL) + 8 * i))
 				note_close(a, l, row, c);
 		}
 	}
@@ -408,7 +436,7 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 
 void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g)
 {
-	join_closes(a, l);
+	join_closes(a, l, g);
 	struct way w = {.g = g, .a = a, .l = l};
 	w.allowed = calloc(g->n + 1, sizeof(bool));
 	w.seen = calloc(g->n + 1, sizeof(bool));
