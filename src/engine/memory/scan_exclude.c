@@ -18,6 +18,7 @@
 #include "ctp/there.h"
 #include "engine/inspect/boundary.h"
 #include "engine/memory/callees.h"
+#include "search/disguise/loader_pages.h"
 #include "search/stacks/dead_stack.h"
 #include "search/stacks/thread_stack.h"
 #include "unwind/unwind.h"
@@ -304,6 +305,7 @@ void scan_exclude_find(const struct inspection *l, struct span_list *out)
 	span_add(out, e->areas_base, e->areas_base + e->areas_bytes);
 	span_add(out, e->self_base, e->self_end);
 	span_add(out, e->page, e->page + PAGE);
+	loader_pages_stale(&l->memory, out);
 	dead_stack_deinit(&d.stacks);
 	free(d.slots);
 	free(d.declared.v);

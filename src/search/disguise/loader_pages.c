@@ -46,15 +46,21 @@ static uint64_t list_in(const struct memory *m, uint64_t page, const struct maps
 	return 0;
 }
 
+// Its static storage: what it has from its file, and what follows without a file. `at` is the loader's first
+// mapping or a later one.
+static bool is_static(const struct maps_line *at)
+{
+	return at->perms[1] == 'w' &&
+	       (is_loader(at) || (!*at->path && at[-1].hi == at->lo && is_loader(at - 1)));
+}
+
 static uint64_t list(const struct memory *m, const struct maps_line *loader)
 {
 	uint64_t head = 0;
-	for (const struct maps_line *at = loader; !head && at < m->maps + m->nmaps; at++) {
-		bool tail = !*at->path && at[-1].hi == at->lo && is_loader(at - 1);
-		if ((is_loader(at) || tail) && at->perms[1] == 'w')
+	for (const struct maps_line *at = loader; !head && at < m->maps + m->nmaps; at++)
+		if (is_static(at))
 			for (uint64_t page = at->lo; page < at->hi && !head; page += PAGE)
 				head = list_in(m, page, loader);
-	}
 	return head;
 }
 
@@ -91,4 +97,25 @@ bool loader_pages_has(struct loader_pages *p, const struct memory *m, uint64_t a
 		if (addr - p->page[i] < PAGE)
 			return true;
 	return false;
+}
+
+static void stale_in(const struct memory *m, uint64_t page, struct span_list *out)
+{
+	uint64_t words[PAGE / WORD];
+	size_t n = memory_peek_touched(m, page, words, sizeof(words)) / WORD;
+	for (size_t i = 0; i < n; i++) {
+		bool begins = words[i] && words[i] <= SPAN_ADDRESS_MASK && !(words[i] & (PAGE - 1));
+		const struct maps_line *in = begins ? memory_map(m, words[i]) : NULL;
+		if (in && !*in->path)
+			span_add(out, page + i * WORD, page + i * WORD + WORD);
+	}
+}
+
+void loader_pages_stale(const struct memory *m, struct span_list *out)
+{
+	const struct maps_line *own = loader(m);
+	for (const struct maps_line *at = own; at && at < m->maps + m->nmaps; at++)
+		if (is_static(at))
+			for (uint64_t page = at->lo; page < at->hi; page += PAGE)
+				stale_in(m, page, out);
 }
