@@ -2,7 +2,7 @@
 //
 // The demo server's client: opens 50 connections, keeps all of them busy for
 // a while, then 3 say goodbye and wait for the answer, and 47 hang up at once,
-// every other one with a reset.  client PORT [ROUNDS]
+// every other one with a reset.  client PORT [ROUNDS [wait]]; with `wait`, all are idle until standard input ends.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -74,6 +74,8 @@ int main(int argc, char **argv)
 			ask(conns[i], "hello\n");
 	for (int i = 0; i < POLITE; i++)
 		leave_politely(conns[i]);
+	while (argc > 3 && getchar() != EOF)
+		;
 	for (int i = POLITE; i < CONNS; i++)
 		hang_up(conns[i], i % 2);
 	printf("%d requests answered; %d left politely, %d hung up\n", rounds * CONNS, POLITE, CONNS - POLITE);
