@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/grow.h"
 #include "base/search.h"
@@ -16,7 +17,7 @@
 #include "engine/stackless/frame_digest.h"
 #include "search/memory/memory.h"
 
-enum { PIECE = 4096, STACK_MOST = 1 << 20 };
+enum { PIECE = 4096, STACK_MOST = 1 << 20, ASLEEP_TRIES = 100, ASLEEP_US = 200 };
 
 struct lasting_one {
 	uint64_t at, created; // 0: its birth was not seen
@@ -89,19 +90,46 @@ static void on_stack(struct lasting *l, pid_t pid, uint64_t from, uint64_t to)
 	}
 }
 
-static bool on_stacks(struct lasting *l, pid_t pid)
+// Does each thread sleep, so that it can be told where its stack is in use?
+static bool sleep_all(const struct proc_tasks *tasks)
+{
+	for (size_t i = 0; i < tasks->n; i++)
+		if (!tasks->v[i].sp && !proc_task_dead(&tasks->v[i]))
+			return false;
+	return true;
+}
+
+// Whoever has asked for this look is about to sleep until it has been made: it is waited for.
+static bool read_asleep(pid_t pid, struct proc_tasks *tasks, uint64_t deadline)
+{
+	for (unsigned i = 0; i < ASLEEP_TRIES; i++) {
+		if (proc_tasks_read(pid, true, tasks))
+			return false;
+		if (sleep_all(tasks))
+			return true;
+		if (signals_late(deadline))
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = ASLEEP_US * 1000}, NULL);
+		if (i + 1 < ASLEEP_TRIES)
+			proc_tasks_deinit(tasks);
+	}
+	return false;
+}
+
+// False: a thread runs, so it is not known what lies on its stack.
+static bool on_stacks(struct lasting *l, pid_t pid, uint64_t deadline)
 {
 	struct proc_tasks tasks = {0};
 	struct proc_maps maps = {0};
-	bool all = !proc_tasks_read(pid, true, &tasks) && !proc_maps_read(pid, &maps);
-	for (size_t i = 0; all && i < tasks.n; i++) {
+	bool all = read_asleep(pid, &tasks, deadline), read = !proc_maps_read(pid, &maps);
+	for (size_t i = 0; read && i < tasks.n; i++) {
 		const struct maps_line *m = tasks.v[i].sp ? proc_maps_find(&maps, tasks.v[i].sp) : NULL;
 		if (m)
 			on_stack(l, pid, tasks.v[i].sp, m->hi);
 	}
 	proc_tasks_deinit(&tasks);
 	proc_maps_deinit(&maps);
-	return all;
+	return all && read;
 }
 
 static void put(FILE *out, json_t *o)
@@ -143,7 +171,7 @@ bool lasting_check(struct lasting *l, FILE *out, const struct ctp_region *r, pid
 {
 	if (!l->n)
 		return true;
-	bool all = !pid || on_stacks(l, pid);
+	bool all = !pid || on_stacks(l, pid, deadline);
 	for (size_t i = 0; i < l->n; i++) {
 		struct lasting_one *one = &l->v[i];
 		one->gone |= born(r, one->at) != one->created;
