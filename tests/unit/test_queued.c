@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "engine/memory/sock_diag.h"
-#include "engine/witness/queued.h"
+#include "engine/memory/queued.h"
 
 static struct queued q;
 

@@ -239,10 +239,13 @@ static uint64_t object_end(const struct awaiting *a, const struct inspection *l,
 
 // Does the word belong to that object? In malloc's heap it lies in the same block, which is in use: one that
 // was freed with its coroutine has neighbours that tell nothing of it.
-static bool in_object(struct graph *g, const struct inspection *l, uint64_t data, uint64_t at)
+static bool in_object(const struct awaiting *a, const struct inspection *l, struct graph *g, uint64_t data,
+		      uint64_t at)
 {
 	uint32_t of_data[GRAPH_OWNERS], of_word[GRAPH_OWNERS];
 	const struct maps_line *m = proc_maps_find(&l->maps, data);
+	if (at >= object_end(a, l, data))
+		return false;
 	if (graph_has(g, data) || graph_has(g, at))
 		return graph_has(g, data) && graph_has(g, at) && graph_owners(g, data, of_data) &&
 		       graph_owners(g, at, of_word) && of_data[0] == of_word[0];
@@ -265,11 +268,10 @@ static void join_closes(struct awaiting *a, const struct inspection *l, struct g
 		size_t n = !memory_map(&l->memory, data) ?
 				   0 :
 				   memory_peek(&l->memory, data & ~7ULL, words, sizeof(words), false) / 8;
-		uint64_t end = n ? object_end(a, l, data) : 0;
-		for (size_t i = 0; i < n && (data & ~7ULL) + 8 * i < end; i++) {
+		for (size_t i = 0; i < n; i++) {
 			row = stackless_row(&a->list, words[i]);
 			row = row == STACKLESS_NONE ? stackless_row(&a->list, words[i] - 16) : row;
-			if (row != STACKLESS_NONE && in_object(g, l, data, (data & ~7ULL) + 8 * i))
+			if (row != STACKLESS_NONE && in_object(a, l, g, data, (data & ~7ULL) + 8 * i))
 				note_close(a, l, row, c);
 		}
 	}

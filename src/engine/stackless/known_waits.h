@@ -19,8 +19,7 @@ struct known_waits {
 };
 
 // Notes those that this search has found, and those to which a registration leads or led until its descriptor
-// was closed. a->v has the answers; of
-// each it is noted there whether its kind is known.
+// was closed. a->v has the answers; there it is noted of each whether its kind is known.
 void known_waits_note(struct known_waits *k, struct awaiting *a, const struct inspection *l, struct graph *g);
 bool known_waits_has(const struct known_waits *k, const struct stackless *s);
 void known_waits_deinit(struct known_waits *k);

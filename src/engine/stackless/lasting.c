@@ -17,7 +17,7 @@
 #include "engine/stackless/frame_digest.h"
 #include "search/memory/memory.h"
 
-enum { PIECE = 4096, STACK_MOST = 1 << 20, ASLEEP_TRIES = 100, ASLEEP_US = 200 };
+enum { PIECE = 4096, STACK_MOST = 1 << 20, ASLEEP_MS = 20, ASLEEP_US = 200 };
 
 struct lasting_one {
 	uint64_t at, created; // 0: its birth was not seen
@@ -102,18 +102,17 @@ static bool sleep_all(const struct proc_tasks *tasks)
 // Whoever has asked for this look is about to sleep until it has been made: it is waited for.
 static bool read_asleep(pid_t pid, struct proc_tasks *tasks, uint64_t deadline)
 {
-	for (unsigned i = 0; i < ASLEEP_TRIES; i++) {
+	uint64_t until = proc_now_ns() + ASLEEP_MS * 1000000ULL;
+	for (;;) {
 		if (proc_tasks_read(pid, true, tasks))
 			return false;
 		if (sleep_all(tasks))
 			return true;
-		if (signals_late(deadline))
+		if (signals_late(deadline < until ? deadline : until))
 			return false;
 		nanosleep(&(struct timespec){.tv_nsec = ASLEEP_US * 1000}, NULL);
-		if (i + 1 < ASLEEP_TRIES)
-			proc_tasks_deinit(tasks);
+		proc_tasks_deinit(tasks);
 	}
-	return false;
 }
 
 // False: a thread runs, so it is not known what lies on its stack.

@@ -111,6 +111,15 @@ static bool stays(struct stackless_watch *w, const char *why)
 	return w->lasting.n;
 }
 
+// Is there one that only P6b can prove lost? To ask for that takes a look at all other processes.
+static bool asks_for_quiet(const struct awaiting *a)
+{
+	for (size_t i = 0; i < a->list.n; i++)
+		if (a->v[i].answer == AWAITING_LOST && !a->v[i].known)
+			return true;
+	return false;
+}
+
 // False: a thread ran meanwhile; more could be told another time.
 static bool inspect(struct stackless_watch *w, struct inspection *l)
 {
@@ -131,7 +140,8 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 		awaiting_find(a, l); // it could not be held: what there is can be said
 	if (a->found &&
 	    (a->list.n || w->written || destroyed_any(w->r))) { // that all have ended is told, too
-		quiescent_judge(l);
+		if (asks_for_quiet(a))
+			quiescent_judge(l);
 		told = !l->n || l->who[0]->a[PROOF_P6A].holds != HOLDS_OPEN;
 		uint64_t moved = ctp_region_moves(w->r);
 		if (told || !stays(w, l->who[0]->a[PROOF_P6A].text)) {

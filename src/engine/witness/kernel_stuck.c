@@ -21,7 +21,7 @@
 #include "engine/witness/beside.h"
 #include "engine/witness/complete_turns.h"
 #include "engine/witness/kernel.h"
-#include "engine/witness/queued.h"
+#include "engine/memory/queued.h"
 #include "engine/witness/signal_wait.h"
 #include "engine/witness/stuck_wait.h"
 #include "engine/witness/unheard.h"

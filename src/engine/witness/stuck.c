@@ -23,7 +23,7 @@
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "ctp/wait_inference.h"
-#include "engine/witness/queued.h"
+#include "engine/memory/queued.h"
 #include "engine/witness/signal_wait.h"
 #include "engine/witness/stuck_wait.h"
 #include "engine/witness/unheard.h"

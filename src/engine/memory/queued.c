@@ -2,7 +2,7 @@
 //
 // The kernel's socket diagnosis knows sockets by inode. It says nothing of SO_RCVLOWAT, nor of what else than
 // bytes makes a socket readable: what has bytes may not be readable, so this is a hint.
-#include "engine/witness/queued.h"
+#include "engine/memory/queued.h"
 
 #include <linux/inet_diag.h>
 #include <linux/unix_diag.h>
