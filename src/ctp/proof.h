@@ -59,6 +59,11 @@ static inline bool proof_is_witnessed(enum proof p)
 	return p != PROOF_P1 && p != PROOF_P7;
 }
 
+// What P6b says where it holds, of every coroutine of the program.
+#define PROOF_QUIET \
+	"every thread sleeps without a timeout and nothing outside can wake one, unless the program is stopped " \
+	"and continued"
+
 // A set of obligations, as those that hold.
 static inline unsigned proof_bit(enum proof p)
 {

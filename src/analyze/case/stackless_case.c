@@ -56,9 +56,7 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 		       "one word leads to it, beside the number of the closed descriptor" :
 		       "one word leads to it: its owner's"};
 	if (l->quiet)
-		p->items[PROOF_P6B] = (struct obligation){
-			HOLDS_TRUE, "every thread sleeps without a timeout and nothing outside can "
-				    "wake one, unless the program is stopped and continued"};
+		p->items[PROOF_P6B] = (struct obligation){HOLDS_TRUE, PROOF_QUIET};
 	p->closure = lost && s->unknown && l->quiet ? "quiet" : lost ? "unreachable" : NULL;
 	(void)w;
 	p->verdict = !complete                       ? VERDICT_INCONCLUSIVE :
