@@ -6,18 +6,8 @@
 // then waits: what was notified in between reached nobody. The loader has ended
 // and only the consumer leads to the job. Nothing ticks.
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
-#include "co.h"
-#include "must.h"
-
-struct condition {
-	struct link {
-		struct link *next;
-		struct co *co;
-	} *waiters;
-};
+#include "condition.h"
 
 struct job {
 	struct condition loaded;
@@ -25,14 +15,7 @@ struct job {
 	char data[256];
 };
 
-static struct co *runnable[16];
-static int ep, nrunnable, consumed;
-
-static void be_fair(void)
-{
-	runnable[nrunnable++] = co_self();
-	co_yield();
-}
+static int ep, consumed;
 
 static void wait_on(struct condition *c)
 {
@@ -41,18 +24,11 @@ static void wait_on(struct condition *c)
 	co_yield(); // fault
 }
 
-static void notify_all(struct condition *c)
-{
-	for (struct link *l = c->waiters; l; l = l->next)
-		runnable[nrunnable++] = l->co;
-	c->waiters = NULL;
-}
-
 static void consumer(void *arg)
 {
 	struct job *job = arg;
 	while (!job->is_loaded) {
-		be_fair();
+		let_others_run();
 		wait_on(&job->loaded);
 	}
 	consumed++;
@@ -62,21 +38,11 @@ static void consumer(void *arg)
 static void loader(void *arg)
 {
 	struct job *job = arg;
-	be_fair();
+	let_others_run();
 	for (size_t i = 0; i < sizeof(job->data); i++)
 		job->data[i] = (char)i;
 	job->is_loaded = true;
 	notify_all(&job->loaded);
-}
-
-static NOINLINE void run_all(void)
-{
-	for (int i = 0; i < nrunnable; i++) {
-		struct co *c = runnable[i];
-		runnable[i] = NULL;
-		co_resume(c);
-	}
-	nrunnable = 0;
 }
 
 // The first loader is slower than its consumer, as they all were so far.

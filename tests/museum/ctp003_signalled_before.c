@@ -6,46 +6,22 @@
 // A picture has a condition, in a table of all pictures. The last loader is faster than
 // its picture's coroutine, which looked, lets others run to be fair, and only then
 // waits: the signal found nobody. The loader has ended, and nothing else is left to do.
-#include <sys/epoll.h>
-
-#include "co.h"
-#include "must.h"
+#include "condition.h"
 
 #define PICTURES 5
-
-struct condition {
-	struct link {
-		struct link *next;
-		struct co *co;
-	} *waiters;
-};
 
 static struct picture {
 	struct condition loaded;
 	bool is_loaded;
 } pictures[PICTURES];
 
-static struct co *runnable[4 * PICTURES];
-static int ep, nrunnable, converted;
-
-static void let_others_run(void)
-{
-	runnable[nrunnable++] = co_self();
-	co_yield();
-}
+static int ep, converted;
 
 static void wait_on(struct condition *c)
 {
 	struct link me = {c->waiters, co_self()};
 	c->waiters = &me;
 	co_yield(); // fault
-}
-
-static void signal_all(struct condition *c)
-{
-	for (struct link *l = c->waiters; l; l = l->next)
-		runnable[nrunnable++] = l->co;
-	c->waiters = NULL;
 }
 
 static void convert(void *arg)
@@ -64,17 +40,7 @@ static void load(void *arg)
 	for (int blocks = p == &pictures[PICTURES - 1] ? 1 : 3; blocks > 0; blocks--)
 		let_others_run();
 	p->is_loaded = true;
-	signal_all(&p->loaded);
-}
-
-static NOINLINE void run_all(void)
-{
-	for (int i = 0; i < nrunnable; i++) {
-		struct co *c = runnable[i];
-		runnable[i] = NULL;
-		co_resume(c);
-	}
-	nrunnable = 0;
+	notify_all(&p->loaded);
 }
 
 static NOINLINE void begin(co_fn *fn)

@@ -6,30 +6,20 @@
 // are no more, or that no descriptor is free; it waits then in the same way. The
 // connections in the backlog make no edge when others have gone, and their clients
 // wait for an answer.
-#include "few_descriptors.h"
+#include "backlog.h"
 
 #define FREE 2
-#define CLIENTS 4
+#define CLIENTS 5
 
-static int ep, listener, live, accepted, failed;
-
-static void conn_main(void *arg)
+static void conn_ended(void)
 {
-	int fd = (int)(intptr_t)arg;
-	char buf[64];
-	while (co_read(ep, fd, buf, sizeof(buf)) > 0)
-		;
-	close(fd);
-	live--;
 }
 
 static int next_connection(void)
 {
 	int fd;
-	while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) < 0) {
-		failed += errno == EMFILE;
+	while ((fd = take_one()) < 0)
 		co_yield(); // fault
-	}
 	return fd;
 }
 
@@ -38,27 +28,14 @@ static void acceptor_main(void *arg)
 	(void)arg;
 	co_watch(ep, listener, EPOLLIN | EPOLLET, co_self());
 	for (;;) {
-		int fd = next_connection();
-		live++;
-		accepted++;
-		co_start(conn_main, (void *)(intptr_t)fd);
+		serve(next_connection());
 	}
 }
 
 int main(void)
 {
-	int port, clients[CLIENTS + 1];
-	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
-	listener = tcp_listen(&port);
-	co_start(acceptor_main, NULL);
-	clients[0] = tcp_connect(port); // the first one, while there is room
-	while (!accepted)
-		co_turn(ep, -1);
-	for (int i = 1; i <= CLIENTS; i++)
-		clients[i] = tcp_connect(port);
-	leave_free(FREE);
-	while (!failed)
-		co_turn(ep, -1);
+	int clients[CLIENTS];
+	run_out(acceptor_main, clients, CLIENTS, 1, FREE);
 	close(clients[0]);
 	close(clients[1]);
 	while (live > FREE - 1)

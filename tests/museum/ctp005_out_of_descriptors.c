@@ -5,29 +5,22 @@
 // is free it waits until a connection ends, without the listener. Who ends a connection
 // resumes it only if the server's own limit had been reached, which is higher than
 // what the process may open.
-#include "few_descriptors.h"
+#include "backlog.h"
 
 #define FREE 2
 #define LIMIT 100
 #define CLIENTS 4
 
 static struct co *acceptor;
-static int ep, listener, live, failed;
 
-static void conn_main(void *arg)
+static void conn_ended(void)
 {
-	int fd = (int)(intptr_t)arg;
-	char buf[64];
-	while (co_read(ep, fd, buf, sizeof(buf)) > 0)
-		;
-	close(fd);
-	if (live-- == LIMIT)
+	if (live == LIMIT - 1)
 		co_resume(acceptor);
 }
 
 static void until_one_ends(void)
 {
-	failed++;
 	co_yield(); // fault
 }
 
@@ -35,7 +28,7 @@ static int next_connection(void)
 {
 	for (;;) {
 		co_wait(ep, listener, EPOLLIN | EPOLLONESHOT);
-		int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = take_one();
 		if (fd >= 0)
 			return fd;
 		if (errno == EMFILE)
@@ -48,9 +41,7 @@ static void acceptor_main(void *arg)
 	(void)arg;
 	acceptor = co_self();
 	for (;;) {
-		int fd = next_connection();
-		live++;
-		co_start(conn_main, (void *)(intptr_t)fd);
+		serve(next_connection());
 		while (live >= LIMIT)
 			co_yield();
 	}
@@ -58,15 +49,8 @@ static void acceptor_main(void *arg)
 
 int main(void)
 {
-	int port, clients[CLIENTS];
-	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
-	listener = tcp_listen(&port);
-	co_start(acceptor_main, NULL);
-	for (int i = 0; i < CLIENTS; i++)
-		clients[i] = tcp_connect(port);
-	leave_free(FREE);
-	while (!failed)
-		co_turn(ep, -1);
+	int clients[CLIENTS];
+	run_out(acceptor_main, clients, CLIENTS, 0, FREE);
 	close(clients[0]);
 	while (live == FREE)
 		co_turn(ep, -1);

@@ -7,19 +7,9 @@
 #include <poll.h>
 #include <time.h>
 
-#include "numbered.h"
+#include "products.h"
 
-enum { CLOSED = 4, OPEN = 2, TURNS = 5 };
-
-static uint64_t kept(const struct co *c)
-{
-	return (uint64_t)(uintptr_t)c * 0x9e3779b97f4a7c15;
-}
-
-static struct co *found(uint64_t word)
-{
-	return (struct co *)(uintptr_t)(word * 0xf1de83e19937733d); // the inverse
-}
+#define TURNS 5
 
 static NOINLINE void look(void)
 {
@@ -32,22 +22,14 @@ static NOINLINE void look(void)
 
 int main(void)
 {
-	int fds[CLOSED];
-	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
-	take_orders(SIGUSR1);
+	open_all();
 	for (int i = 0; i < CLOSED; i++)
-		fds[i] = begin();
-	for (int i = 0; i < OPEN; i++)
-		begin();
-	for (int i = 0; i < CLOSED; i++)
-		close(fds[i]); // fault
+		close(closed[i]); // fault
 	wipe_dead_frames();
 	for (int i = 0; i < TURNS; i++)
 		look();
 	say("ready");
 	while (!ordered)
 		look();
-	for (int i = 0; i < CLOSED; i++)
-		resume(fds[i]);
-	return all_resumed(CLOSED);
+	return resume_closed();
 }

@@ -6,35 +6,24 @@
 // An edge-triggered listener of a server that may open no more descriptors. The acceptor
 // waits in the same way as for the next connection; whoever ends one resumes it. All
 // connections are idle, and some wait in the backlog. The order lets one client go.
-#include <signal.h>
-
-#include "few_descriptors.h"
+#include "backlog.h"
+#include "ordered.h"
 
 #define FREE 2
-#define CLIENTS 4
+#define CLIENTS 5
 
 static struct co *acceptor;
-static volatile sig_atomic_t ordered;
-static int ep, listener, live, accepted, failed;
 
-static void conn_main(void *arg)
+static void conn_ended(void)
 {
-	int fd = (int)(intptr_t)arg;
-	char buf[64];
-	while (co_read(ep, fd, buf, sizeof(buf)) > 0)
-		;
-	close(fd);
-	live--;
 	co_resume(acceptor);
 }
 
 static int next_connection(void)
 {
 	int fd;
-	while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) < 0) {
-		failed += errno == EMFILE;
+	while ((fd = take_one()) < 0)
 		co_yield();
-	}
 	return fd;
 }
 
@@ -44,35 +33,15 @@ static void acceptor_main(void *arg)
 	acceptor = co_self();
 	co_watch(ep, listener, EPOLLIN | EPOLLET, co_self());
 	for (;;) {
-		int fd = next_connection();
-		live++;
-		accepted++;
-		co_start(conn_main, (void *)(intptr_t)fd);
+		serve(next_connection());
 	}
-}
-
-static void on_order(int number)
-{
-	(void)number;
-	ordered = 1;
 }
 
 int main(void)
 {
-	int port, clients[CLIENTS + 1];
-	struct sigaction act = {.sa_handler = on_order};
-	must(sigaction(SIGUSR1, &act, NULL));
-	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
-	listener = tcp_listen(&port);
-	co_start(acceptor_main, NULL);
-	clients[0] = tcp_connect(port); // the first one, while there is room
-	while (!accepted)
-		co_turn(ep, -1);
-	for (int i = 1; i <= CLIENTS; i++)
-		clients[i] = tcp_connect(port);
-	leave_free(FREE);
-	while (!failed)
-		co_turn(ep, -1);
+	int clients[CLIENTS];
+	take_orders(SIGUSR1);
+	run_out(acceptor_main, clients, CLIENTS, 1, FREE);
 	say("ready");
 	while (!ordered)
 		co_turn(ep, -1);

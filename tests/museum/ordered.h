@@ -40,12 +40,12 @@ ORDERED void wipe_dead_frames(void)
 }
 
 // Serves until the order comes; it ends the wait early.
-ORDERED void serve_until_ordered(int ep)
+ORDERED void serve_until_ordered(int set)
 {
 	wipe_dead_frames();
 	say("ready");
 	while (!ordered)
-		co_turn(ep, -1);
+		co_turn(set, -1);
 }
 
 // The last line of a program whose `n` waiters went on.
