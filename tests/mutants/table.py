@@ -434,7 +434,7 @@ m("(h->q->is_own && h->q->is_own(h->q->ctx, hub, &h->q->v[q->waiters[0]]))", "fa
 
 m = of("src/analyze/pass/parked_held.c", "unit:parked_held")
 m("all = all && (!s || unreached(m, s));", "", "what leads to a waiter is no way to it")
-m("l->parked.n && !parked_idle(m)", "l->nparked", "idle workers are stuck")
+m("l->parked.n && !parked_idle(m)", "l->parked.n", "idle workers are stuck")
 m("all || quiet || l->sleeps", "true", "what remembers one who has ended is a lock")
 
 m = of("src/analyze/case/parked_idle.c", "unit:parked_held")

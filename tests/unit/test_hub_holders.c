@@ -172,9 +172,13 @@ static void linked_through_their_blocks(void **state)
 	query.begin = NULL;
 	assert_int_equal(find(), 0);
 	query.begin = begin_of;
-	members[0].slot = members[1].slot = members[2].slot = sp(0) + 8; // on a stack: what leads there is no link
-	held(GONE_BLOCK, sp(0) + 0x200);
+	for (unsigned i = 0; i < MEMBERS; i++)
+		members[i].slot = sp(i) + 8; // on its stack: what leads there is no link
+	held(gone_slot, sp(0) + 0x200);
 	assert_int_equal(find(), 0);
+	members[0].slot = block(0) + 0x80;
+	held(gone_slot, block(0) + 0x20);
+	assert_int_equal(find(), 1);
 }
 
 // A condition has no owner: who waits is told of the object that leads to the first by its nearest word.
