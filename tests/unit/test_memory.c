@@ -124,6 +124,19 @@ static void touched_pages_are_found_far_apart(void **state)
 	munmap(wide, bytes);
 }
 
+// More of them lie close together than are told at once.
+static void expect_many_in_a_row(const struct memory *m, uint64_t lo)
+{
+	struct memory_pages p;
+	uint64_t want = lo, at = lo;
+	for (uint64_t hi = lo + 2 * MANY * PAGE; at < hi; at = p.end) {
+		assert_true(memory_touched(m, &p, at, hi, false));
+		for (size_t i = 0; i < p.n; i++, want += 2 * PAGE)
+			assert_true(p.v[i].lo == want && p.v[i].hi == want + PAGE);
+	}
+	assert_int_equal(want, at);
+}
+
 // A file in place of the page map: nothing but its entries can be read there.
 static void an_older_kernel_tells_the_same(void **state)
 {
@@ -141,6 +154,11 @@ static void an_older_kernel_tells_the_same(void **state)
 	assert_true(memory_touched(&m, &p, first, first + 2 * PAGE, true));
 	assert_true(p.n == 1 && p.v[0].lo == first && p.v[0].hi == first + PAGE);
 	assert_false(memory_touched(&m, &p, lo + pages * PAGE, lo + (pages + 1) * PAGE, false));
+	const uint64_t close_by = 2 * lo;
+	assert_int_equal(ftruncate(m.page_map, (off_t)((close_by / PAGE + 2 * MANY) * 8)), 0);
+	for (size_t i = 0; i < 2 * MANY; i += 2)
+		assert_int_equal(pwrite(m.page_map, there, sizeof(*there), (off_t)((close_by / PAGE + i) * 8)), sizeof(*there));
+	expect_many_in_a_row(&m, close_by);
 	close(m.page_map);
 	unlink(path);
 }
