@@ -267,6 +267,13 @@ static void p3_of_a_set(void **state)
 	assert_int_equal(judged(1, 0, ALONE, EPOLLOUT), HOLDS_FALSE);
 	copies[0].wait_timeout_ns = 1000; // it may come to this one next
 	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_OPEN);
+	copies[0].wait_timeout_ns = 60000000000;
+	s.found_ns = proc_now_ns();
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_OPEN);
+	assert_false(s.put_off);
+	s.found_ns -= 3000000000; // so long nobody has come to it, and the timeout is no tick
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_TRUE);
+	assert_true(s.put_off);
 	copies[0].wait_timeout_ns = -1;
 	tasks[0].state = 'R';
 	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_OPEN);

@@ -10,8 +10,10 @@
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
-	(void)s;
 	enum verdict is = stuck_conclude(o, stuck_holds(o, PROOF_P2));
+	if (o->weak) // its last try had to wait: whether it stands there for that is not sure
+		return s->wait && stuck_holds(o, PROOF_P0) && stuck_holds(o, PROOF_P5) ? VERDICT_SUSPECT :
+											 VERDICT_NONE;
 	return is == VERDICT_PROVEN ? VERDICT_LIKELY : is;
 }
 
@@ -55,7 +57,8 @@ const struct pass pass_abandoned = {
 		"\n"
 		"LIKELY   events wait in the set, no thread sleeps in it or in one that has it, and every thread that\n"
 		"         polls sleeps without a timeout, or has made three complete turns since\n"
-		"SUSPECT  the tables have a gap, or not every thread has slept yet\n"
+		"SUSPECT  it tried in vain to read or write, but whether it stands there for that is not known; or a\n"
+		"         thread sleeps with a timeout of a second or more, and nobody has come to the events in two\n"
 		"\n"
 		"Repair: move every registration to the new set (EPOLL_CTL_DEL, then EPOLL_CTL_ADD) before the last\n"
 		"thread leaves the old one, and then close the old set: ctp reports what was forgotten as CTP025.\n"

@@ -3,10 +3,10 @@
 // The walk over the tables: descriptors first, as their entries name the waiters; all stations only if
 // an entry does not name all of them. Then the kernel's registrations, once; and for edges the
 // descriptor itself, asked only while every thread sleeps, since the copy that this takes keeps a file
-// alive for a moment. A walk is made when the program is idle and was active since the last one. A
-// program that is never idle is walked rarely, and found asleep between two of its turns, if at all. A
-// walk costs a twentieth of a CPU at most. Indices from the region are bounded, and its contents are
-// not trusted.
+// alive for a moment. A walk is made when the program is idle and was active since the last one, and more and
+// more seldom while it is idle, if what would show a loss is only that something comes. A program that is
+// never idle is walked rarely, and found asleep between two of its turns, if at all. A walk costs a twentieth
+// of a CPU at most. Indices from the region are bounded, and its contents are not trusted.
 #include "engine/witness/stuck.h"
 
 #include <stdio.h>
@@ -30,6 +30,7 @@
 
 #define MS 1000000ULL
 enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20 };
+enum { AGAIN_MS = 250, AGAIN_MAX_MS = 8000 };
 enum { FINAL_PAUSE_NS = 3000000, STOPPED_PAUSE_NS = 250000, STOPPED_SHARES = 4, TRIES = 12 }; // at the end
 enum { ROWS_LIVE = 10000, PAIRS_MAX = 65536, PARKED_MAX = 4096, HINTS = 3 };
 
@@ -42,8 +43,9 @@ struct walk {
 	size_t n, room;
 	uint64_t *referenced; // sorted: ids that an open registration names
 	size_t nreferenced, referenced_room;
-	bool many;   // an entry does not name all who wait
-	int crowded; // no descriptor is free: 1, -1: one is; 0: not asked
+	bool many;    // an entry does not name all who wait
+	bool unheard; // what comes to one of them reaches nobody
+	int crowded;  // no descriptor is free: 1, -1: one is; 0: not asked
 	struct unheard_sets sets;
 	struct registrations registrations;
 	struct queued queued;
@@ -301,9 +303,13 @@ static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 				   -1;
 		return unheard_without_row(x, told, firm);
 	}
-	if (set >= 0 && firm && ask && w->sets.known && !unheard_polled(&w->sets, set) &&
-	    (events & stuck_wait_needed(x)) && unheard_abandoned(w->pid, set))
-		return RULE_ABANDONED;
+	bool tried = x->wait >= 0 && (x->s.waits[x->wait].how & CTP_WAIT_EAGAIN) && !ctp_in_pool(&x->s);
+	if (set >= 0 && (firm || tried) && ask && w->sets.known && !unheard_polled(&w->sets, set) &&
+	    (events & stuck_wait_needed(x))) {
+		if (unheard_abandoned(w->pid, set))
+			return RULE_ABANDONED;
+		w->unheard = true;
+	}
 	if (!(events & stuck_wait_needed(x)) && (events & CTP_REG_EVENTS)) {
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
 		if (unheard_masked(x, events, firm))
@@ -481,7 +487,17 @@ static bool due(struct stuck *k, uint64_t sum, uint64_t now_ns, bool *idle)
 	if (!k->busy_ns)
 		k->busy_ns = now_ns + BUSY_MS * MS;
 	*idle = now_ns - k->still_ns >= REST_MS * MS;
-	return sum != k->walked && now_ns >= (*idle ? k->walk_ns : k->busy_ns);
+	if (sum == k->walked)
+		return k->again_ns && now_ns >= k->again_ns;
+	return now_ns >= (*idle ? k->walk_ns : k->busy_ns);
+}
+
+// What comes while the program stands still moves nothing in it.
+static void again(struct stuck *k, const struct walk *w, bool same, uint64_t at_ns)
+{
+	uint64_t pause = same ? 2 * k->again_pause_ns : AGAIN_MS * MS;
+	k->again_pause_ns = pause < AGAIN_MAX_MS * MS ? pause : AGAIN_MAX_MS * MS;
+	k->again_ns = w->unheard ? at_ns + k->again_pause_ns : 0;
 }
 
 void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final_ns, uint64_t now_ns)
@@ -530,6 +546,7 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 						 BUSY_MAX_MS * MS;
 	k->walk_ns = end + 20 * (end - now_ns) + (whole || !idle ? 0 : k->pause_ns);
 	k->busy_ns = end + 20 * (end - now_ns) + k->pause_ns;
+	again(k, &w, sum == k->walked, end + 20 * (end - now_ns));
 	if (whole)
 		k->walked = sum;
 }

@@ -17,6 +17,8 @@ struct stuck {
 	uint64_t busy_ns;    // nor before this, while the program runs
 	uint64_t pause_ns;   // between two of those
 	uint64_t stopped_ns; // when it was last seen to stand still by no doing of its own; 0: never
+	uint64_t again_ns;   // a program that stands still is walked again then; 0: never
+	uint64_t again_pause_ns;
 };
 
 // Is it being stopped and continued? A program that goes on is awake for a moment.

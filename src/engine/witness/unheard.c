@@ -18,6 +18,8 @@
 #include "engine/witness/stuck_wait.h"
 
 #define IN_EVENTS ((uint32_t)(EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI))
+#define SLOW_NS 2000000000ULL // for events to wait
+#define LONG_SLEEP_NS 1000000000ULL
 enum { FULL_ASKED = 256 }; // writers that are asked whether they are
 #define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
 
@@ -220,16 +222,22 @@ static void without_event(struct inspection *l, struct suspect *s, const struct 
 }
 
 // Who polls may poll this one next: a thread that is not asleep in a loop's wait, or wakes by a timeout and
-// has not made three complete turns since. 0: nobody.
-static uint32_t may_poll(const struct inspection *l, const struct suspect *s)
+// has not made three complete turns since. 0: nobody. *slow: such a timeout is so long that the events have
+// waited for long, and nobody has come to them.
+static uint32_t may_poll(const struct inspection *l, const struct suspect *s, bool *slow)
 {
+	bool waited = proc_now_ns() > s->found_ns + SLOW_NS;
+	*slow = false;
 	for (uint32_t i = 0; i < l->nthreads; i++) {
 		const struct ctp_thread *t = &l->threads[i];
 		if (t->life != CTP_THREAD_LIVE || (!t->polls && !t->sets))
 			continue;
 		bool turned = l->loops && complete_turns_made(l->loops, i, t->uses, s->c.epoch);
-		if (!ctp_loop_waits(t) || (t->wait_timeout_ns > 0 && !turned))
+		bool timed = t->wait_timeout_ns > 0 && !turned;
+		bool slept = waited && t->wait_timeout_ns >= (int64_t)LONG_SLEEP_NS;
+		if (!ctp_loop_waits(t) || (timed && !slept))
 			return t->tid;
+		*slow |= timed;
 	}
 	return 0;
 }
@@ -241,7 +249,8 @@ static void abandoned(struct inspection *l, struct suspect *s, const struct unhe
 	struct ctp_fd e = {0};
 	int tid = epfd < 0 ? 0 : poller(l, epfd);
 	bool asleep = proc_tasks_asleep(&l->tasks);
-	uint32_t next = may_poll(l, s);
+	bool slow;
+	uint32_t next = may_poll(l, s, &slow);
 	if (epfd < 0)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);
 	else if (tid)
@@ -253,12 +262,14 @@ static void abandoned(struct inspection *l, struct suspect *s, const struct unhe
 			    asleep ? "a thread" : "a thread that is awake", epfd);
 	else if (!unheard_abandoned(l->pid, epfd))
 		inspect_say(a, HOLDS_FALSE, "no event waits in epoll fd %d", epfd);
-	else
+	else {
+		s->put_off = slow;
 		inspect_say(
 			a, HOLDS_TRUE,
 			"events wait in epoll fd %d#%u, which has the row of fd %d#%u: no thread polls it, nor a set that "
 			"has it",
 			epfd, inspect_fd(l->r, (uint64_t)epfd, &e) ? e.gen : 0, s->c.fd, s->c.gen);
+	}
 }
 
 void unheard_judge(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)
