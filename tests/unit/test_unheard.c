@@ -210,6 +210,29 @@ static void written_in_vain(void **state)
 	assert_false(unheard_wrote(&s, EPOLLIN));
 }
 
+static void read_in_vain_behind_a_mask(void **state)
+{
+	(void)state;
+	assert_true(unheard_wrong_mask(&s, EPOLLPRI)); // of poll or select: it made no registration
+	s.s.waits[0] = (struct ctp_wait){.fd = F, .gen = 2, .events = EPOLLPRI, .how = CTP_WAIT_EAGAIN | CTP_WAIT_REGISTERED};
+	assert_true(unheard_wrong_mask(&s, EPOLLPRI | EPOLLONESHOT));
+	assert_true(unheard_wrong_mask(&s, EPOLLRDHUP));
+	assert_false(unheard_wrong_mask(&s, EPOLLPRI | EPOLLRDNORM));
+	assert_false(unheard_wrong_mask(&s, EPOLLRDHUP | EPOLLOUT));
+	assert_false(unheard_wrong_mask(&s, EPOLLONESHOT)); // it has fired: CTP005
+	s.c.was.flags = CTP_FD_RESTORED; // it was paused before, and went on
+	assert_false(unheard_wrong_mask(&s, EPOLLRDHUP));
+	s.c.was.flags = 0;
+	s.c.was.learned = ID; // urgent data resumed it here before
+	s.c.was.learned_stack = s.s.stack = 7;
+	assert_false(unheard_wrong_mask(&s, EPOLLPRI));
+	s.c.was.learned_stack = 8;
+	s.s.waits[0].how |= CTP_WAIT_WROTE;
+	assert_false(unheard_wrong_mask(&s, EPOLLPRI));
+	s.s.waits[0].how = CTP_WAIT_REGISTERED; // a watcher that never read
+	assert_false(unheard_wrong_mask(&s, EPOLLPRI));
+}
+
 static enum holds judged(unsigned n, unsigned needed, int epfd, uint32_t events)
 {
 	memset(s.a, 0, sizeof(s.a));
@@ -225,6 +248,11 @@ static void p3_of_a_mask(void **state)
 	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_FALSE);
 	assert_int_equal(judged(1, 0, ALONE, EPOLLONESHOT), HOLDS_FALSE);
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_FALSE);
+	s.wrong_mask = true;
+	assert_int_equal(judged(1, 0, ALONE, EPOLLPRI), HOLDS_TRUE);
+	assert_non_null(strstr(s.a[PROOF_P3].text, "EPOLLPRI, not EPOLLIN"));
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_FALSE);
+	s.wrong_mask = false;
 	s.unregistered = true;
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_TRUE);
 	assert_int_equal(judged(1, 0, ALONE, EPOLLOUT), HOLDS_FALSE); // it has a row again
@@ -296,7 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_set_in_which_a_thread_sleeps), TEST(a_set_within_another), TEST(another_number_of_the_set),
 		TEST(a_set_that_is_given_to_poll), TEST(a_thread_that_polls_and_is_busy), TEST(registrations_that_lack_something),
-		TEST(without_a_row), TEST(a_row_that_went_with_its_event), TEST(behind_a_mask), TEST(written_in_vain), TEST(p3_of_a_mask), TEST(p3_of_a_set),
+		TEST(without_a_row), TEST(a_row_that_went_with_its_event), TEST(behind_a_mask), TEST(written_in_vain), TEST(read_in_vain_behind_a_mask), TEST(p3_of_a_mask), TEST(p3_of_a_set),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,8 @@ static bool is_refused(const struct suspect *s)
 static bool is_unregistered(const struct suspect *s)
 {
 	const struct ctp_fd *f = image_fd(s->image, (int32_t)s->witness->fd);
-	return !is_refused(s) && f && f->gen == (uint32_t)s->witness->gen && f->reg_epfd < 0;
+	return !is_refused(s) && !s->witness->wrong_mask && f && f->gen == (uint32_t)s->witness->gen &&
+	       f->reg_epfd < 0;
 }
 
 // It wrote in vain, and registered itself for reading: it may want the answer first.
@@ -138,7 +139,7 @@ static enum verdict of_open(const struct suspect *s, const struct obligations *o
 		pauses_weaken(&so, s, true);
 	if (!s->wait && so.verdict > VERDICT_SUSPECT && !proof_beyond_reach(obligations_held(o)))
 		so.verdict = VERDICT_SUSPECT; // nothing told it to wait for more
-	if (is_wrote(s) && so.verdict > VERDICT_SUSPECT)
+	if ((is_wrote(s) || s->witness->wrong_mask) && so.verdict > VERDICT_SUSPECT)
 		so.verdict = VERDICT_SUSPECT;
 	return so.verdict == VERDICT_PROVEN ? VERDICT_LIKELY : so.verdict;
 }
@@ -182,6 +183,13 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 			"look at what epoll_ctl says: where EPOLL_CTL_MOD fails with ENOENT, EPOLL_CTL_ADD is due";
 	} else if (fd && is_unregistered(&c->about)) {
 		describe_unregistered(c, fd, out);
+	} else if (c->about.witness->wrong_mask) {
+		c->claim = "read until EAGAIN, and asks for neither EPOLLIN nor EPOLLOUT";
+		c->fix =
+			"where a read says EAGAIN, ask for EPOLLIN (POLLIN, select's first set) before the wait";
+		if (fd && fd->reg_epfd >= 0)
+			case_event(c, fd->reg_time, fd->reg_by,
+				   results_text(out, "registers fd %d#%u for other events", c->fd, c->gen));
 	} else {
 		c->claim = "waits for an event that its descriptor's registration leaves out";
 		c->fix = "register the descriptor for what is waited for before each wait";
@@ -254,6 +262,9 @@ const struct pass pass_removed = {
 		"\n"
 		"A coroutine whose write said EAGAIN, and that registers the descriptor for EPOLLIN alone, is SUSPECT\n"
 		"once the descriptor is writable: it may want the peer's answer first.\n"
+		"\n"
+		"So is one whose read said EAGAIN, and that asks for urgent data (EPOLLPRI) or for the peer's end\n"
+		"(EPOLLRDHUP) alone, once there is something to read; here, and in poll or select, too.\n"
 		"\n"
 		"A loop around poll or select has no registrations; there, the descriptor is missing in the next\n"
 		"set, or its row asks for nothing. CTP002 is reported if every loop now sleeps with a set that lacks\n"

@@ -50,6 +50,7 @@ struct suspect {
 			   // expire on
 	bool unregistered; // F was registered once, and is nowhere now: asked only while it is ready
 	bool wrote;        // it wrote in vain, and is registered for reading only: CTP002
+	bool wrong_mask;   // it read in vain, and is registered for neither what comes nor room: CTP002
 	int64_t queued;    // so many bytes it has to be read, where no thread sleeps; 0: that was not asked
 	bool put_off;      // its event came, and a timer of the program's may be what its turn waits for
 	bool unchecked;    // it is parked, and the search has found no other suspended coroutine either

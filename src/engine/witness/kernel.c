@@ -230,6 +230,8 @@ static uint32_t polled_for(const struct suspect *s)
 static bool marked(const struct suspect *s, const struct ctp_thread *c)
 {
 	uint32_t needed = polled_for(s);
+	if (s->wrong_mask)
+		return false; // the marks do not tell what it stands there for
 	if (!needed)
 		return ctp_polled_has(c, &s->c.was) == 1;
 	return ((needed & CTP_POLLED_IN) && s->c.was.polled == c->wait_since) ||

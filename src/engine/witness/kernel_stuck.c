@@ -143,8 +143,9 @@ static bool put_off(const struct inspection *l, struct suspect *s, const char *t
 	if (s->put_off)
 		return false;
 	inspect_say(a, HOLDS_OPEN, "%s: the program has %s",
-		    s->unregistered || stuck_wait_full(s) ? "it may be registered again later" :
-							    "its event came, and its resume may be delayed",
+		    s->unregistered || s->wrong_mask || stuck_wait_full(s) ?
+			    "it may be registered again later" :
+			    "its event came, and its resume may be delayed",
 		    timer);
 	return true;
 }
@@ -282,7 +283,7 @@ static void timer(struct inspection *l, struct suspect *s, const struct registra
 static bool queries_ready(const struct suspect *s)
 {
 	return s->rule == RULE_MISSED_EDGE || s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED ||
-	       s->rule == RULE_WRONG_WAITER || s->unregistered || s->wrote;
+	       s->rule == RULE_WRONG_WAITER || s->unregistered || s->wrote || s->wrong_mask;
 }
 
 // A thread that is awake, and has not made three complete turns since; 0: none.
@@ -377,7 +378,7 @@ static void judge_p3(struct inspection *l, struct suspect *s, const char *set, s
 	s->c.was = f;
 	struct registrations_of o = registrations_of(l, s);
 	if (!ready(l, s, &o, q) || !could_accept(l, s) ||
-	    ((s->unregistered || stuck_wait_full(s)) && put_off(l, s, set, a)))
+	    ((s->unregistered || s->wrong_mask || stuck_wait_full(s)) && put_off(l, s, set, a)))
 		return;
 	if (s->rule == RULE_ONESHOT)
 		one_shot(l, s, &o, set);

@@ -287,6 +287,22 @@ static bool passed_by(struct walk *w, struct suspect *x, uint32_t events)
 	return x->queued > 0;
 }
 
+// It read in vain, and its mask, in an epoll set or in what poll or select was given, brings nothing of that.
+static bool wrong_mask(struct walk *w, struct suspect *x, uint32_t events, bool ask)
+{
+	uint64_t polled = x->c.was.polled;
+	if (!ask || x->wait < 0 || (!events && polled <= ctp_state_latest(&x->s)))
+		return false;
+	if (!events)
+		events = unheard_given(&w->sets, w->pid, x->c.fd);
+	if (!unheard_wrong_mask(x, events))
+		return false;
+	x->wrong_mask = stuck_wait_ready(w->pid, x->c.fd, EPOLLIN) == 1;
+	w->unheard |= !x->wrong_mask;
+	x->ready = x->wrong_mask ? 1 : x->ready;
+	return x->wrong_mask;
+}
+
 // Of what is it suspected?
 static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 {
@@ -297,6 +313,8 @@ static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
 	if (crowded(w, x))
 		return RULE_NONE;
+	if (wrong_mask(w, x, rows ? events : 0, ask))
+		return RULE_REMOVED;
 	if (!rows) {
 		x->ready = ask && (told || firm) ?
 				   stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) :

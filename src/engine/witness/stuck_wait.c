@@ -32,6 +32,8 @@ uint32_t stuck_wait_directions(const struct suspect *s)
 		return EPOLLIN; // as stuck_wait_needed()
 	if (s->wrote)
 		return EPOLLOUT;
+	if (s->wrong_mask)
+		return EPOLLIN;
 	return (e & in ? (uint32_t)EPOLLIN : 0) | (e & out ? (uint32_t)EPOLLOUT : 0);
 }
 
@@ -41,6 +43,8 @@ uint32_t stuck_wait_needed(const struct suspect *s)
 	uint32_t e = (s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events) & CTP_REG_EVENTS;
 	if (s->wrote)
 		return EPOLLOUT;
+	if (s->wrong_mask)
+		return EPOLLIN | EPOLLRDNORM;
 	if (s->wait < 0 && !(e & ~beside))
 		return EPOLLIN; // what woke it before, for all that is known
 	return e & ~beside ? e & ~beside : e;

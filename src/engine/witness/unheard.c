@@ -5,19 +5,21 @@
 #include "engine/witness/unheard.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
 #include "base/grow.h"
 #include "ctp/polled.h"
 #include "ctp/there.h"
+#include "ctp/words.h"
 #include "ctp/wait_inference.h"
 #include "engine/witness/complete_turns.h"
 #include "engine/witness/kernel.h"
 #include "engine/witness/poller.h"
 #include "engine/witness/stuck_wait.h"
 
-#define IN_EVENTS ((uint32_t)(EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI))
+#define DATA_EVENTS ((uint32_t)(EPOLLIN | EPOLLRDNORM))
 #define SLOW_NS 2000000000ULL // for events to wait
 #define LONG_SLEEP_NS 1000000000ULL
 enum { FULL_ASKED = 256 }; // writers that are asked whether they are
@@ -87,19 +89,41 @@ void unheard_sets_find(struct unheard_sets *u, const struct ctp_region *r)
 		;
 }
 
+uint32_t unheard_given(struct unheard_sets *u, pid_t pid, int fd)
+{
+	struct proc_tasks tasks = {0};
+	uint32_t events = 0;
+	if (!u->asked && !proc_tasks_read(pid, true, &tasks) &&
+	    (u->given = calloc(tasks.n + 1, sizeof(*u->given))))
+		for (; u->ngiven < tasks.n; u->ngiven++)
+			polled_read(pid, &tasks.v[u->ngiven], NULL, &u->given[u->ngiven]);
+	u->asked = true;
+	proc_tasks_deinit(&tasks);
+	for (size_t i = 0; i < u->ngiven; i++)
+		for (size_t k = 0; k < u->given[i].n; k++)
+			events |= u->given[i].v[k].fd == fd ? u->given[i].v[k].events : 0;
+	return events;
+}
+
 void unheard_sets_deinit(struct unheard_sets *u)
 {
+	for (size_t i = 0; i < u->ngiven; i++)
+		free(u->given[i].v);
+	free(u->given);
 	free(u->polled);
 	*u = (struct unheard_sets){0};
 }
 
 bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f)
 {
+	if (f->reg_epfd < 0 && f->polled && f->waiter[0])
+		return true;
 	if (f->reg_epfd < 0)
 		return (f->flags & (CTP_FD_REFUSED | CTP_FD_LISTENS)) || f->event_time;
 	if (f->flags & CTP_FD_WROTE)
 		return true;
-	if ((f->waiter[0] && !(f->reg_events & IN_EVENTS)) || (f->waiter[1] && !(f->reg_events & OUT_EVENTS)))
+	if ((f->waiter[0] && !(f->reg_events & DATA_EVENTS)) ||
+	    (f->waiter[1] && !(f->reg_events & OUT_EVENTS)))
 		return true;
 	return u->known && u->n && !(f->flags & CTP_FD_MANYREGS) && !unheard_polled(u, f->reg_epfd);
 }
@@ -137,6 +161,18 @@ bool unheard_wrote(const struct suspect *s, uint32_t events)
 	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_WROTE) && (events & EPOLLIN) &&
 	       !(events & OUT_EVENTS) && (f->last_out & ~CTP_FD_SEVERAL) == s->s.id &&
 	       f->event_time < s->s.since && !ctp_stands_there(f, &s->s) && !ctp_in_pool(&s->s);
+}
+
+// It does not stand where it waits for what such a registration brings: urgent data, or the end.
+bool unheard_wrong_mask(const struct suspect *s, uint32_t events)
+{
+	const struct ctp_fd *f = &s->c.was;
+	uint32_t how = s->wait >= 0 ? s->s.waits[s->wait].how : 0, others = CTP_WAIT_WROTE | CTP_WAIT_REFUSED;
+	bool reads = (how & CTP_WAIT_REGISTERED) || (how && (s->s.waits[s->wait].events & EPOLLIN));
+	return (how & CTP_WAIT_EAGAIN) && !(how & others) && reads && (events & CTP_REG_EVENTS) &&
+	       !(events & (DATA_EVENTS | OUT_EVENTS)) && f->event_time < s->s.since &&
+	       !(f->flags & (CTP_FD_RESTORED | CTP_FD_LISTENS)) && !ctp_stands_there(f, &s->s) &&
+	       !ctp_in_pool(&s->s);
 }
 
 bool unheard_abandoned(pid_t pid, int epfd)
@@ -194,18 +230,45 @@ static void unregistered(struct inspection *l, struct suspect *s)
 				 "its registration went with the last event, and none was made since");
 }
 
+// Left out, and so by whoever waits: what is read would have room, as far as that can be told.
+static void wrong_mask(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)
+{
+	struct inspect_answer *a = &s->a[PROOF_P3];
+	char names[96] = "no events", where[48] = "in the set that a thread polls, with";
+	uint32_t events = rows->events;
+	int full = full_one(l);
+	for (size_t i = 0; !rows->n && l->polled && i < l->tasks.n; i++)
+		for (size_t k = 0; k < l->polled[i].n; k++)
+			events |= l->polled[i].v[k].fd == s->c.fd ? l->polled[i].v[k].events : 0;
+	if (rows->n)
+		snprintf(where, sizeof(where), "registered in epoll fd %d for", rows->epfd);
+	if (events & (EPOLLRDHUP | EPOLLPRI))
+		words_events(events & (EPOLLRDHUP | EPOLLPRI), names, sizeof(names));
+	if (full >= 0)
+		inspect_say(
+			a, HOLDS_OPEN,
+			"fd %d is full, and a loop waits for it to take more: fd %d#%u may be left out until then",
+			full, s->c.fd, s->c.gen);
+	else
+		inspect_say(a, HOLDS_TRUE,
+			    "fd %d#%u is readable, and its last read had to wait; it is %s %s, not EPOLLIN",
+			    s->c.fd, s->c.gen, where, names);
+}
+
 static void without_event(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	bool is_refused = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REFUSED);
 	if (rows->needed || (rows->n && !(rows->events & CTP_REG_EVENTS)) ||
-	    (!rows->n && !is_refused && !s->unregistered) || (rows->n && s->unregistered))
+	    (!rows->n && !is_refused && !s->unregistered && !s->wrong_mask) || (rows->n && s->unregistered))
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered for it, or was a one-shot", s->c.fd,
 			    s->c.gen);
 	else if (kernel_threads_hold(l, s))
 		return;
 	else if (s->unregistered)
 		unregistered(l, s);
+	else if (s->wrong_mask)
+		wrong_mask(l, s, rows);
 	else if (rows->n && s->wrote)
 		inspect_say(
 			a, HOLDS_TRUE,

@@ -12,6 +12,9 @@ struct unheard_sets {
 	int32_t *polled;
 	size_t n, room;
 	bool known;
+	struct polled *given; // to poll and select, by threads that sleep there: unheard_given()
+	size_t ngiven;
+	bool asked;
 };
 void unheard_sets_find(struct unheard_sets *u, const struct ctp_region *r);
 void unheard_sets_deinit(struct unheard_sets *u);
@@ -27,6 +30,11 @@ enum ctp_rule unheard_without_row(struct suspect *s, bool told, bool firm);
 bool unheard_masked(const struct suspect *s, uint32_t events, bool firm);
 // Did it write in vain, and come to wait for what there is to read, with a registration for these events?
 bool unheard_wrote(const struct suspect *s, uint32_t events);
+// Did it read in vain, and come to wait for something else than what there is to read, with these events?
+bool unheard_wrong_mask(const struct suspect *s, uint32_t events);
+// What threads that sleep in poll or select gave for F, as events of epoll; 0: it stands in none of their
+// sets.
+uint32_t unheard_given(struct unheard_sets *u, pid_t pid, int fd);
 // May it be told again, by a set that has its row, armed, and that nobody polls? Its events wait there.
 bool unheard_abandoned(pid_t pid, int epfd);
 

@@ -35,6 +35,7 @@ struct witness {
 	bool ticking;    // timers made in one place with its own, which others left disarmed, expire
 			 // periodically
 	bool put_off;    // its event came, and a timer of the program's may be what its turn waits for
+	bool wrong_mask; // it read in vain, and asks for neither what comes nor room
 	bool unchecked;  // it is parked, and nothing shows that the search finds those that are kept
 	bool ended;      // what it waits for, or its registration: there is a candidate
 	bool slept_long; // the loops had slept ten times as long as ever before
