@@ -153,14 +153,19 @@ bool unheard_masked(const struct suspect *s, uint32_t events, bool firm)
 	       (firm || (s->c.was.reg_by == s->s.id && s->ready == 1));
 }
 
+// No event of F came since it suspended, and none resumed it before where it stands.
+static bool waits_elsewhere(const struct suspect *s)
+{
+	return s->c.was.event_time < s->s.since && !ctp_stands_there(&s->c.was, &s->s) && !ctp_in_pool(&s->s);
+}
+
 // It has written before, so its last write is no connect that is under way; and it does not stand where it
 // waits for what it reads.
 bool unheard_wrote(const struct suspect *s, uint32_t events)
 {
 	const struct ctp_fd *f = &s->c.was;
 	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_WROTE) && (events & EPOLLIN) &&
-	       !(events & OUT_EVENTS) && (f->last_out & ~CTP_FD_SEVERAL) == s->s.id &&
-	       f->event_time < s->s.since && !ctp_stands_there(f, &s->s) && !ctp_in_pool(&s->s);
+	       !(events & OUT_EVENTS) && (f->last_out & ~CTP_FD_SEVERAL) == s->s.id && waits_elsewhere(s);
 }
 
 // It does not stand where it waits for what such a registration brings: urgent data, or the end.
@@ -170,9 +175,8 @@ bool unheard_wrong_mask(const struct suspect *s, uint32_t events)
 	uint32_t how = s->wait >= 0 ? s->s.waits[s->wait].how : 0, others = CTP_WAIT_WROTE | CTP_WAIT_REFUSED;
 	bool reads = (how & CTP_WAIT_REGISTERED) || (how && (s->s.waits[s->wait].events & EPOLLIN));
 	return (how & CTP_WAIT_EAGAIN) && !(how & others) && reads && (events & CTP_REG_EVENTS) &&
-	       !(events & (DATA_EVENTS | OUT_EVENTS)) && f->event_time < s->s.since &&
-	       !(f->flags & (CTP_FD_RESTORED | CTP_FD_LISTENS)) && !ctp_stands_there(f, &s->s) &&
-	       !ctp_in_pool(&s->s);
+	       !(events & (DATA_EVENTS | OUT_EVENTS)) && !(f->flags & (CTP_FD_RESTORED | CTP_FD_LISTENS)) &&
+	       waits_elsewhere(s);
 }
 
 bool unheard_abandoned(pid_t pid, int epfd)
