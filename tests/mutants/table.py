@@ -356,7 +356,7 @@ m("	if (!firm || s->ready != 1)", "	if (s->ready != 1)", "a try alone, without a
 m("	if (!firm || s->ready != 1)", "	if (!firm)", "what is not ready would have woken it")
 m("|| (rows->n && s->unregistered))", ")", "a row that is made again is none")
 m("(f->last_out & ~CTP_FD_SEVERAL) == s->s.id &&", "true &&", "a connect that is under way is a write in vain")
-m(" && !ctp_stands_there(f, &s->s) &&", " &&", "who waits where it waits for what it reads has the wrong mask")
+m(" && !ctp_stands_there(&s->c.was, &s->s) &&", " &&", "who waits where it waits for what it reads has the wrong mask")
 m("	if (*l->hidden)", "	if (0)", "a set that /proc does not show has no row")
 m("else if (full >= 0)", "else if (0)", "a source is left out for good while its sink is full")
 
