@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PLACE_LEAST = 3 };
+enum { PLACE_LEAST = 3, PLACE_SHORT = 2 };
 
 static uint32_t stack_of(const struct image *m, size_t row)
 {
@@ -30,7 +30,7 @@ static unsigned shared(const struct image *m, uint32_t a, uint32_t b, unsigned m
 	return i;
 }
 
-struct parked_place parked_places(const struct image *m)
+static struct parked_place places(const struct image *m, unsigned least)
 {
 	unsigned most = CTP_FRAMES_MAX, n;
 	uint32_t first = 0;
@@ -44,7 +44,17 @@ struct parked_place parked_places(const struct image *m)
 	for (uint32_t i = 1; first && i < m->sites.n; i++)
 		if (site(m, i)->resumed && image_stack(m, i, &n, NULL))
 			most = shared(m, first, i, most);
-	return (struct parked_place){m, most + 1 < PLACE_LEAST ? PLACE_LEAST : most + 1};
+	return (struct parked_place){m, most + 1 < least ? least : most + 1};
+}
+
+struct parked_place parked_places(const struct image *m)
+{
+	return places(m, PLACE_LEAST);
+}
+
+struct parked_place parked_places_short(const struct image *m)
+{
+	return places(m, PLACE_SHORT);
 }
 
 uint64_t parked_place(const struct parked_place *p, uint32_t stack)

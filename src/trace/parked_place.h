@@ -13,6 +13,9 @@ struct parked_place {
 };
 
 struct parked_place parked_places(const struct image *m);
+// The same, but of two frames at least: that of a lock, whoever calls it, where one function below it
+// switches.
+struct parked_place parked_places_short(const struct image *m);
 // A number for the place; stacks of which nothing is known have one each. 0: no stack.
 uint64_t parked_place(const struct parked_place *p, uint32_t stack);
 // Do the tables say that a coroutine was resumed from there? They are all there is where history was lost.

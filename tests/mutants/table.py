@@ -400,9 +400,18 @@ m("	if (!ticks || c->nevents == CASE_EVENTS)", "	if (c->nevents == CASE_EVENTS)"
 m("s->life == CTP_SUSPENDED && shot > since ?", "shot > since ?", "one that runs has been suspended for long")
 
 m = of("src/analyze/case/parked_resting.c", "unit:parked_resting")
-m("!site->ended ||", "", "idle workers are told")
-m("|| ctp_in_pool(s)", "", "who waits in a pool is told")
+m("if (site && site->ended)", "if (site)", "idle workers are told")
+m("ctp_in_pool(s) ||", "", "who waits in a pool is told")
 m("|| polls(m)", "", "who waits for a descriptor of a poll is told")
+
+m = of("src/analyze/case/parked_history.c", "museum:ok003_no_more_work")
+m("u->refuted |= !u->outside && !ended;", "", "workers that were resumed while all were idle use a lock")
+
+m = of("src/analyze/case/parked_together.c", "museum:ok003_thread_is_slow")
+m("2 * u->handed > p->left", "true", "those whom a thread resumes use a lock")
+
+m = of("src/analyze/case/parked_behind.c", "museum:ok003_came_one_by_one")
+m("(p->came_last - p->came_first) * TOGETHER < p->shortest", "true", "those who came one after the other came together")
 
 m = of("src/engine/memory/cycle_hubs.c", "unit:cycle_hubs")
 m("if (p->e[i]->hub == p->e[k]->handle)", "if (0)", "records in a ring are locks")
@@ -455,7 +464,7 @@ m("s->changes == w->changes &&", "", "a circle counts though one has run since")
 m("!image_nwaits(s) &&", "", "one that waits for a descriptor is in a circle of locks")
 
 m = of("src/trace/parked_place.c", "unit:parked_place")
-m("most + 1 < PLACE_LEAST ? PLACE_LEAST : most + 1", "PLACE_LEAST", "frames that all share say where one waits")
+m("most + 1 < least ? least : most + 1", "least", "frames that all share say where one waits")
 m("i < n && i < p->frames; i++", "i < n; i++", "a place is a whole stack")
 
 m = of("src/analyze/pass/cycle_ends.c", "unit:cycle_ends")

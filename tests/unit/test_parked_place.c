@@ -83,6 +83,20 @@ static void shared_frames_do_not_count(void **state)
 	assert_int_equal(p.frames, 3);
 }
 
+// Where one function switches, and all wait in a few that call it, two frames are enough.
+static void a_lock_below_its_callers(void **state)
+{
+	(void)state;
+	tables_suspended(&t, 1, 1, 0);
+	tables_suspended(&t, 2, 5, 0);
+	stack(6, (const uint64_t[FRAMES]){YIELD, LOCK, B, MAIN, 1, 1});
+	struct parked_place usual = parked_places(&t.image), brief = parked_places_short(&t.image);
+	assert_int_equal(usual.frames, 3);
+	assert_int_equal(brief.frames, 2);
+	assert_int_not_equal(place(&usual, 5), place(&usual, 6));
+	assert_int_equal(place(&brief, 5), place(&brief, 6));
+}
+
 static void resumed_from_the_place(void **state)
 {
 	(void)state;
@@ -119,6 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(callers_of_a_lock_are_one_place, begin, end),
 		cmocka_unit_test_setup_teardown(shared_frames_do_not_count, begin, end),
+		cmocka_unit_test_setup_teardown(a_lock_below_its_callers, begin, end),
 		cmocka_unit_test_setup_teardown(resumed_from_the_place, begin, end),
 		cmocka_unit_test_setup_teardown(stacks_of_a_place, begin, end),
 	};

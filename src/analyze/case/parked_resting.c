@@ -3,8 +3,9 @@
 // A program that sleeps for good resumes nobody any more. Those that are parked then are idle workers, or
 // something that they wait for did not come: a signal that was sent before they waited, a place in a pool
 // that was not given back. Workers do not end while the program lives; of those that do a job each, others
-// that were made at the same place have ended. So such a one is told, at most SUSPECT: the last worker of a
-// pool that shrinks looks the same, and a program may sleep until it is killed.
+// that were made at the same place have ended, or others that stood where it stands. So such a one is told,
+// at most SUSPECT: the last worker of a pool that shrinks looks the same, and a program may sleep until it is
+// killed.
 #include "analyze/case/parked_resting.h"
 
 #include <inttypes.h>
@@ -42,19 +43,33 @@ static const struct set_circle_wait *queued(const struct image *m, const struct 
 	return NULL;
 }
 
+// How many like it have ended; NULL: none.
+static const char *ended_alike(const struct image *m, const struct ctp_state *s, const uint32_t *ended,
+			       struct results *out)
+{
+	const struct ctp_site *site = made_at(m, s);
+	uint32_t here = ended && s->stack && s->stack < m->stack_index.n ? ended[s->stack] : 0;
+	if (site && site->ended)
+		return results_text(out, "of %" PRIu32 " made at this place, %" PRIu32 " ha%s ended",
+				    site->created, site->ended, site->ended == 1 ? "s" : "ve");
+	return here ? results_text(out,
+				   "%" PRIu32 " that stood here before, with the same callers, ha%s ended",
+				   here, here == 1 ? "s" : "ve") :
+		      NULL;
+}
+
 int parked_resting_add(const struct pass *pass, const struct world *w, const struct image *m,
-		       const struct ctp_state *s, struct results *out)
+		       const struct ctp_state *s, const uint32_t *ended, struct results *out)
 {
 	const struct witness_item *seen = m->set_looks.items;
-	const struct ctp_site *site = made_at(m, s);
 	struct verdict_case c;
 	char span[32];
-	if (!site || !site->ended || ctp_in_pool(s) || polls(m))
+	const char *alike = ctp_in_pool(s) || polls(m) ? NULL : ended_alike(m, s, ended, out);
+	if (!alike)
 		return 0;
 	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = m, .state = s}, out);
 	text_duration(span, sizeof(span), case_suspended_ns(&c));
-	c.message = results_text(out, "of %" PRIu32 " made at this place, %" PRIu32 " ha%s ended",
-				 site->created, site->ended, site->ended == 1 ? "s" : "ve");
+	c.message = alike;
 	const struct set_circle_wait *at = queued(m, s);
 	c.doing = at ? results_text(out, "%s, queued at %s; %s", span, hub_name(at, out), c.message) :
 		       results_text(out, "%s for nothing that is known; %s", span, c.message);

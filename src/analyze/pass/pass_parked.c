@@ -6,8 +6,8 @@
 // discarded on purpose. Or if the whole program sleeps for good, while main waits for a coroutine: a join
 // that never ends. That is LIKELY, too: the program may be meant to be killed so; SUSPECT where they may be
 // idle workers (parked_idle.h). Where main sleeps in its own loop, parked_resting.h says which are told;
-// where the program goes on, parked_rhythm.h. Of a program that ctp-run attached to, those are told that
-// nothing led to then, where others wait for descriptors.
+// where the program goes on, parked_rhythm.h, parked_together.h and parked_behind.h. Of a program that
+// ctp-run attached to, those are told that nothing led to then, where others wait for descriptors.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,9 +15,12 @@
 #include "analyze/case/stuck.h"
 #include "base/grow.h"
 #include "analyze/pass/parked_held.h"
+#include "analyze/case/parked_behind.h"
+#include "analyze/case/parked_ended.h"
 #include "analyze/case/parked_idle.h"
 #include "analyze/case/parked_resting.h"
 #include "analyze/case/parked_rhythm.h"
+#include "analyze/case/parked_together.h"
 #include "analyze/pass/parked_unspoken.h"
 #include "base/text.h"
 #include "ctp/late.h"
@@ -141,8 +144,9 @@ static void mark_waits(const struct image *m, const struct set_circle_wait *w, s
 	}
 }
 
-// Who is spoken of already: here, or as one of a circle (CTP015). By row of stations.
-static unsigned char *told(const struct image *m, const struct results *out, size_t from)
+// Who is spoken of already: here, or as one of a circle (CTP015). By row of stations. held: those who wait
+// for what one holds that has ended, too, though that may be no more than a fact.
+static unsigned char *told(const struct image *m, const struct results *out, size_t from, bool held)
 {
 	const struct set_looks *l = &m->set_looks;
 	unsigned char *is = calloc(m->stations.n + 1, 1);
@@ -151,7 +155,7 @@ static unsigned char *told(const struct image *m, const struct results *out, siz
 			is[idmap_get(&m->by_id, out->cases[i].id)] = 1;
 	for (size_t k = 0; is && k < l->ncircles; k++)
 		mark_waits(m, &l->waits[l->circles[k].waits], l->circles[k].n, is);
-	for (size_t k = 0; is && k < l->nheld; k++)
+	for (size_t k = 0; is && held && k < l->nheld; k++)
 		mark_waits(m, &l->waits[l->held[k].waits], l->held[k].n, is);
 	return is;
 }
@@ -180,10 +184,21 @@ static int add_waiter(const struct pass *pass, const struct world *w, const stru
 	return results_add(out, &c);
 }
 
+// Of those that stand where the lost one stood, the others may be well.
+static uint32_t *ended_elsewhere(const struct world *w, const struct image *m, const unsigned char *is)
+{
+	uint32_t *ended = parked_ended(w, m);
+	for (size_t i = 0; ended && i < m->stations.n; i++)
+		if (is[i] && image_state(m, i)->stack < m->stack_index.n)
+			ended[image_state(m, i)->stack] = 0;
+	return ended;
+}
+
 // Those of a list that are still where they were, each once.
 static int add_all(const struct pass *pass, const struct world *w, const struct image *m,
 		   const struct set_parked_list *l, unsigned char *is, struct results *out)
 {
+	uint32_t *ended = l == &m->set_looks.resting && l->n ? ended_elsewhere(w, m, is) : NULL;
 	int r = 0;
 	for (size_t i = 0; !r && i < l->n; i++) {
 		uint32_t row = idmap_get(&m->by_id, l->v[i].coroutine);
@@ -193,10 +208,11 @@ static int add_all(const struct pass *pass, const struct world *w, const struct 
 		    !image_ran_since(m, s)) {
 			size_t before = out->ncases;
 			r = l == &m->set_looks.parked ? add_waiter(pass, w, m, s, out) :
-							parked_resting_add(pass, w, m, s, out);
+							parked_resting_add(pass, w, m, s, ended, out);
 			is[row] = out->ncases > before;
 		}
 	}
+	free(ended);
 	return r;
 }
 
@@ -208,7 +224,7 @@ static int main_waits(const struct pass *pass, const struct world *w, const stru
 	    w->counts.reused || l->items[PROOF_P0].holds != HOLDS_TRUE ||
 	    l->items[PROOF_P6B].holds != HOLDS_TRUE || !case_complete(w, m))
 		return 0;
-	unsigned char *is = told(m, out, from);
+	unsigned char *is = told(m, out, from, true);
 	int r = is ? add_all(pass, w, m, &l->parked, is, out) : -ENOMEM;
 	if (!r && !parked_idle(m))
 		r = add_all(pass, w, m, &l->resting, is, out);
@@ -262,7 +278,7 @@ static int from_before(const struct pass *pass, const struct world *w, const str
 	if (!(m->ext.gaps & CTP_GAP_ATTACHED) || !m->has_tables)
 		return 0;
 	struct parked_place p = parked_places(m);
-	unsigned char *is = told(m, out, from);
+	unsigned char *is = told(m, out, from, true);
 	uint64_t last = 0;
 	bool waits = false;
 	int r = is ? 0 : -ENOMEM;
@@ -279,13 +295,28 @@ static int from_before(const struct pass *pass, const struct world *w, const str
 	return r;
 }
 
-static int out_of_rhythm(const struct pass *pass, const struct world *w, const struct image *m,
-			 struct results *out, size_t from)
+static int of_places(const struct pass *pass, const struct world *w, const struct image *m,
+		     struct results *out, size_t from)
 {
-	unsigned char *is = told(m, out, from);
-	int r = is ? parked_rhythm(pass, w, m, is, out) : -ENOMEM;
+	struct parked_history v[PARKED_PLACINGS];
+	unsigned char *is = told(m, out, from, false);
+	int r = is ? parked_history_read(w, m, is, v) : -ENOMEM;
+	if (!is)
+		return r;
+	r = r ? r : parked_together(pass, w, v, is, out);
+	r = r ? r : parked_behind(pass, w, v, is, out);
+	parked_history_deinit(v);
 	free(is);
 	return r;
+}
+
+static int history_of(const struct pass *pass, const struct world *w, const struct image *m,
+		      struct results *out, size_t from)
+{
+	unsigned char *is = told(m, out, from, true);
+	int r = is ? parked_rhythm(pass, w, m, is, out) : -ENOMEM;
+	free(is);
+	return r ? r : of_places(pass, w, m, out, from);
 }
 
 static int run(const struct pass *pass, const struct world *w, struct results *out)
@@ -301,7 +332,7 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 	for (size_t k = 0; !r && k < w->nimages; k++)
 		r = from_before(pass, w, &w->images[k], out, from);
 	for (size_t k = 0; !r && k < w->nimages; k++)
-		r = out_of_rhythm(pass, w, &w->images[k], out, from);
+		r = history_of(pass, w, &w->images[k], out, from);
 	for (size_t k = 0; !r && k < w->nimages; k++)
 		r = parked_unspoken(pass, &w->images[k], out);
 	return r;
@@ -333,10 +364,13 @@ const struct pass pass_parked = {
 		"SUSPECT  it is queued at what holds the handle of a coroutine that has ended; the program is quiet.\n"
 		"         Or main waits, and those may be idle workers: events, or a thread, gave them work before.\n"
 		"         Or main waits for nobody, but the program sleeps for good, and others that were made where\n"
-		"         this one was have ended, as workers do not. Or nothing leads to it, but nothing leads to\n"
-		"         any other suspended coroutine either: all may be kept in a form that is not searched for.\n"
-		"         Or it was resumed in a rhythm, now waits for more than ten times as long, and most others\n"
-		"         that were made at the same place go on\n"
+		"         this one was, or that stood where it stands, have ended, as workers do not. Or nothing\n"
+		"         leads to it, but nothing leads to any other suspended coroutine either: all may be kept in\n"
+		"         a form that is not searched for. Or it was resumed in a rhythm, now waits for more than\n"
+		"         ten times as long, and most others that were made at the same place go on. Or all that\n"
+		"         use a place wait there, ten times as long as ever, and none was resumed before unless\n"
+		"         another of them was elsewhere: as those who share a lock, not as workers. Or it came\n"
+		"         together with others, who were resumed once, and have ended\n"
 		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it, and words lead to\n"
 		"         others; or main waits, no thread can wake by itself, and nothing outside can wake one.\n"
 		"         It is never PROVEN: a coroutine may be abandoned on purpose, and a program may sleep until\n"

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// A condition was signalled once, and two waited; a semaphore woke one for two that were posted. Those who
+// came together, at one place, for the first time, are not resumed together: some were, each once, and have
+// ended; the others wait. That stands out if all came within a tenth of the shortest wait, if the rest waits
+// for more than five times the longest, and a second, and if others go on, or a loop. Workers that do one job
+// each, and of which some have had theirs, look the same: it is SUSPECT at most.
+#include "analyze/case/parked_behind.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+
+enum { TOGETHER = 10, TIMES_LONGER = 5 };
+
+// Has it ended? It may be kept by its library where none is ever resumed.
+static bool is_gone(const struct parked_history *l, const struct parked_member *of, size_t p)
+{
+	return !of->runs || (of->at && of->at != p + 1 && !l->v[of->at - 1].left);
+}
+
+static bool all_once(const struct parked_history *l, size_t p)
+{
+	size_t wait = 0;
+	for (size_t i = 0; i < l->nmembers; i++) {
+		const struct parked_member *of = &l->members[i];
+		bool here = of->at == p + 1;
+		if (!(of->visited >> p & 1))
+			continue;
+		if (of->left == here || (of->left && !is_gone(l, of, p)))
+			return false;
+		wait += here;
+	}
+	return wait == l->v[p].parked;
+}
+
+static bool is_behind(const struct world *w, const struct parked_history *l, size_t i)
+{
+	const struct parked_spot *p = &l->v[i];
+	uint64_t passed = l->end_ns > p->changed_ns ? l->end_ns - p->changed_ns : 0;
+	return p->left && p->left == p->who && passed > PARKED_LONG_NS &&
+	       passed > TIMES_LONGER * p->longest &&
+	       (p->came_last - p->came_first) * TOGETHER < p->shortest && parked_history_goes_on(w, l, p) &&
+	       all_once(l, i);
+}
+
+static int report(const struct pass *pass, const struct world *w, const struct parked_history *l,
+		  const struct parked_spot *p, const struct ctp_state *s, struct results *out)
+{
+	struct verdict_case c;
+	char span[32], longest[32], last[32];
+	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = l->m, .state = s}, out);
+	text_duration(span, sizeof(span), case_suspended_ns(&c));
+	text_duration(longest, sizeof(longest), p->longest);
+	text_duration(last, sizeof(last), l->end_ns - p->last_ns);
+	c.message = results_text(out,
+				 "%" PRIu64 " of %" PRIu64
+				 " that came together %s resumed, after %s at most, "
+				 "and ha%s ended; the last was coroutine %" PRIu64 ", %s ago",
+				 p->left, p->left + p->parked, p->left == 1 ? "was" : "were", longest,
+				 p->left == 1 ? "s" : "ve", p->last, last);
+	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
+	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
+	c.proof.items[PROOF_P0] = case_completeness(case_complete(w, l->m));
+	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
+	c.proof.items[PROOF_P5] = (struct obligation){
+		HOLDS_TRUE,
+		p->others ? results_text(out,
+					 "had its chance: others were resumed %" PRIu64
+					 " times since the last of them was",
+					 p->others) :
+			    "had its chance: the loop has gone on since the last of them was resumed"};
+	c.claim = "was left behind where others that came with it were resumed";
+	c.refuted =
+		"it is a worker that does one job and has none yet, or waits for something else than they did";
+	c.fix = "find what resumed the others: one signal for several that wait, a semaphore that wakes one for many "
+		"that are posted, an entry that was overwritten";
+	return results_add(out, &c);
+}
+
+int parked_behind(const struct pass *pass, const struct world *w,
+		  const struct parked_history v[PARKED_PLACINGS], unsigned char *told, struct results *out)
+{
+	const struct parked_history *l = &v[PARKED_USUAL];
+	bool is[PARKED_PLACES + 1] = {false};
+	int r = 0;
+	for (size_t p = 0; p < l->n; p++)
+		is[p + 1] = is_behind(w, l, p);
+	for (size_t i = 0; !r && l->n && i < l->m->stations.n; i++) {
+		const struct ctp_state *s = image_state(l->m, i);
+		unsigned at = told[i] || !parked_history_is(l->m, s, i) ? 0 : l->of[s->stack];
+		if (!is[at])
+			continue;
+		told[i] = 1;
+		r = report(pass, w, l, &l->v[at - 1], s, out);
+	}
+	return r;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+//
+// parked_history.h - of the places where coroutines are parked for long: who waited there before, and what
+// the others who do so did when one of them was resumed.
+#pragma once
+
+#include "base/idmap.h"
+#include "trace/parked_place.h"
+#include "trace/world.h"
+
+#define PARKED_LONG_NS 1000000000ULL
+enum { PARKED_PLACES = 32 };
+// Who uses a place: those who ever waited there, or all that were made where these were.
+enum parked_group { PARKED_VISITORS, PARKED_MADE_ALIKE, PARKED_GROUPS };
+// What a place is: whoever calls a lock does not matter, but who calls a sleep does.
+enum parked_placing { PARKED_SHORT, PARKED_USUAL, PARKED_PLACINGS };
+
+struct parked_member {
+	uint64_t id;
+	uint32_t made_at, visited; // visited: bits, by place
+	uint8_t at;                // the row of the place where it waits, and one more; 0: it is elsewhere
+	bool runs, left;           // runs: it was resumed, and has not ended; left: it was resumed from there
+};
+
+struct parked_spot {
+	uint64_t at;
+	size_t parked;              // for long, by the tables
+	uint64_t left, who;         // how often one was resumed from there, and how many did it
+	uint64_t longest, shortest; // waits of those
+	uint64_t came_first, came_last, changed_ns; // the first and the last to come; to come or go
+	uint64_t last, last_ns;                     // who was resumed from there last, and when
+	uint64_t others;                            // resumed since changed_ns
+	struct parked_users {
+		uint64_t outside, inside;
+		uint64_t handed; // resumed right after another of them had run, or had ended
+		bool refuted;    // one was resumed while all of them waited
+		uint64_t ended_ns;
+		struct {
+			uint64_t id, ns;
+		} ran[2];
+	} of[PARKED_GROUPS];
+};
+
+struct parked_history {
+	const struct image *m;
+	uint64_t end_ns;
+	struct parked_spot v[PARKED_PLACES];
+	size_t n;          // 0 where nothing is known
+	unsigned char *of; // by stack: the row of its place, and one more; 0: none
+	uint32_t *made;    // by the creator's stack: places where some of them waited, bits
+	struct parked_member *members;
+	size_t nmembers, room;
+	struct idmap by_id;
+	bool counts, lost;
+};
+
+// Is it parked, and not in a pool of its own?
+bool parked_history_is(const struct image *m, const struct ctp_state *s, size_t row);
+// told: by row of stations, who does not count. 0 or -errno; then, too, it must be ended.
+int parked_history_read(const struct world *w, const struct image *m, const unsigned char *told,
+			struct parked_history v[PARKED_PLACINGS]);
+void parked_history_deinit(struct parked_history v[PARKED_PLACINGS]);
+// NULL: its creation is not known.
+const struct parked_member *parked_history_member(const struct parked_history *l, uint64_t id);
+// Have others been resumed since, or has a loop gone on?
+bool parked_history_goes_on(const struct world *w, const struct parked_history *l,
+			    const struct parked_spot *p);

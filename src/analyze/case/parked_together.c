@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// Those who use a lock, or a pool of connections, resume each other: one who waits is resumed by one who has
+// it. If one of them keeps it, by an early return or because it takes it twice, all of them wait some day.
+// Idle workers all wait, too, but what resumes them comes from elsewhere: one of them was resumed before
+// while all waited, as soon as there was work. So a place counts only if that never was so in the whole
+// history, though several were resumed from there, most of them right after another of them had run; if all
+// that use it wait there now, for more than ten times the longest wait there, and a second; and if others go
+// on, or a loop. Two that send each other requests wait at places of their own, and are taken together. It is
+// SUSPECT at most: workers that were never idle at the same time, until there was no more work, look the
+// same.
+#include "analyze/case/parked_together.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyze/case/parked_history.h"
+#include "base/text.h"
+
+enum { ALL_LEAST = 2, LEFT_LEAST = 2, WHO_LEAST = 2, TIMES_LONGER = 10 };
+
+static uint64_t waits(const struct parked_history *l, const struct parked_spot *p)
+{
+	return l->end_ns > p->changed_ns ? l->end_ns - p->changed_ns : 0;
+}
+
+// Do all who use the place wait there, as was never so before one was resumed?
+static bool stopped(const struct world *w, const struct parked_history *l, const struct parked_spot *p)
+{
+	if (p->left < LEFT_LEAST || p->who < WHO_LEAST || waits(l, p) <= PARKED_LONG_NS ||
+	    waits(l, p) <= TIMES_LONGER * p->longest || !parked_history_goes_on(w, l, p))
+		return false;
+	for (unsigned g = 0; g < PARKED_GROUPS; g++) {
+		const struct parked_users *u = &p->of[g];
+		if (!u->refuted && !u->outside && 2 * u->handed > p->left && u->inside >= ALL_LEAST &&
+		    u->inside == p->parked)
+			return true;
+	}
+	return false;
+}
+
+// What the last one who was resumed from there does now.
+static const char *now(const struct parked_history *l, const struct parked_spot *p)
+{
+	const struct parked_member *of = parked_history_member(l, p->last);
+	return !of || !of->runs ? "has ended since" : of->at ? "waits again" : "is elsewhere";
+}
+
+static int report(const struct pass *pass, const struct world *w, const struct parked_history *l,
+		  const struct parked_spot *p, const struct ctp_state *s, struct results *out)
+{
+	struct verdict_case c;
+	char span[32], longest[32], last[32];
+	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = l->m, .state = s}, out);
+	text_duration(span, sizeof(span), case_suspended_ns(&c));
+	text_duration(longest, sizeof(longest), p->longest);
+	text_duration(last, sizeof(last), l->end_ns - p->last_ns);
+	c.message = results_text(out,
+				 "%" PRIu64 " times one of them was resumed, after %s at most, and each time "
+				 "another was elsewhere; now all %zu wait; coroutine %" PRIu64
+				 " was the last, %s ago, and %s",
+				 p->left, longest, p->parked, p->last, last, now(l, p));
+	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
+	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
+	c.proof.items[PROOF_P0] = case_completeness(case_complete(w, l->m));
+	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
+	c.proof.items[PROOF_P5] = (struct obligation){
+		HOLDS_TRUE, p->others ? results_text(out,
+						     "had its chance: others were resumed %" PRIu64
+						     " times since all of them wait",
+						     p->others) :
+					"had its chance: the loop has gone on since all of them wait"};
+	c.claim = "waits, and so do all who resumed each other before";
+	c.refuted =
+		"somebody else resumes them, and is late, or they are workers that were never idle all at once";
+	c.fix = "find what they take, and one of them did not give back: on an early return, where something failed, "
+		"or in a nested call that takes it again";
+	return results_add(out, &c);
+}
+
+static int judge(const struct pass *pass, const struct world *w, const struct parked_history *l,
+		 unsigned char *told, struct results *out)
+{
+	bool is[PARKED_PLACES + 1] = {false};
+	int r = 0;
+	for (size_t p = 0; p < l->n; p++)
+		is[p + 1] = stopped(w, l, &l->v[p]);
+	for (size_t i = 0; !r && l->n && i < l->m->stations.n; i++) {
+		const struct ctp_state *s = image_state(l->m, i);
+		unsigned at = told[i] || !parked_history_is(l->m, s, i) ? 0 : l->of[s->stack];
+		if (!is[at])
+			continue;
+		told[i] = 1;
+		r = report(pass, w, l, &l->v[at - 1], s, out);
+	}
+	return r;
+}
+
+int parked_together(const struct pass *pass, const struct world *w,
+		    const struct parked_history v[PARKED_PLACINGS], unsigned char *told, struct results *out)
+{
+	int r = 0;
+	for (size_t i = 0; !r && i < PARKED_PLACINGS; i++)
+		r = judge(pass, w, &v[i], told, out);
+	return r;
+}
