@@ -189,6 +189,26 @@ m = of("src/search/disguise/loader_pages.c", "unit:search")
 m("		if (!*in->path)\n			add(", "		if (0)\n			add(", "what the loader counts may lead to a coroutine")
 m("		if (addr - p->page[i] < PAGE)", "		if (p->page[i] - addr < PAGE)", "other pages are taken for the loader's")
 
+m = of("src/search/disguise/code_words.c", "unit:products")
+m("		if (code_words_may(word) && scan_find(r->skip, r->nskip, at + i) == r->nskip)", "		if (code_words_may(word))",
+  "numbers that nobody can use encode something")
+m("			bool file = *at->path == '/' && !bases_is_runtime(m, at->lo);", "			bool file = *at->path == '/';", "the C library's numbers are the program's")
+
+m = of("src/search/disguise/products.c", "unit:products")
+m("		try_value(p, word ^ p->addends[i], at);", "		(void)0;", "a product that is xored as well is not seen")
+m("		if (address >> ADDRESS == 0 && address % WORD == 0 && ", "		if (address >> ADDRESS == 0 && ", "a product counts that is no pointer's")
+m("	if (hi - lo < HEX_LEAST || hi - lo > DECIMAL_MOST)", "	if (hi - lo < HEX_LEAST)", "part of a longer number is a product")
+
+m = of("src/search/disguise/varints.c", "unit:products")
+m("		if (memory_map(v->memory, address))", "		if (1)", "a row of distances may begin with any number")
+m("	return sign ? value >> 1 ^ -(value & 1) : value;", "	return value;", "a sign is part of the number")
+
+m = of("src/engine/memory/queues_attributes.c", "unit:queues_attributes")
+m("		if (got > 0)\n", "		if (0)\n", "what an attribute holds is not looked at")
+
+m = of("src/search/disguise/constants.c", "unit:disguise_rows")
+m("	return m && *m->path == '/' && m->perms[3] == 'p' && is_as_in_file(c, m, addr);", "	return false;", "a number in a program's file is half of an address")
+
 m = of("src/search/disguise/handles.c", "unit:disguise")
 m("	       is_sign(t, HANDLES_TARGET, none && calibrated ? CHANCE_UNUSED : CHANCE);", "	       is_sign(t, HANDLES_TARGET, CHANCE);",
   "a form counts although the program keeps none of its living coroutines so")

@@ -2,27 +2,10 @@
 //
 // Addresses in disguise: the forms, which of 32 bits are in use, and what a pass over memory makes of them. The
 // objects that are looked for lie where nothing is mapped; the memory is two pages of this process's.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "disguise_pass.h"
 
-#include <cmocka.h>
-
-#include <elf.h>
 #include <endian.h>
 #include <inttypes.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "search/disguise/disguised.h"
-
-enum { BLOCK = 0x340, NODES = 3, LIVING = 10 };
-static uint64_t begins[NODES] = {0x123456f0a4e0, 0x12345ab1c7d0, 0x123461c3e930};
-#define ONE begins[0]
 
 // ------------------------------------------------------------------------- forms
 
@@ -83,61 +66,6 @@ static void what_is_in_use(void **state)
 }
 
 // ------------------------------------------------------------------------- a pass over memory
-
-static unsigned char *two;
-static struct maps_line map;
-static struct memory memory;
-static struct disguised found;
-static unsigned reached;
-
-static bool is_reached(struct search *s, uint32_t node)
-{
-	return s->g.reached[graph_group(&s->g, node)];
-}
-
-static void open_memory(void)
-{
-	two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(two, MAP_FAILED);
-	memset(two, 0, 8192);
-	map = (struct maps_line){.lo = (uintptr_t)two, .hi = (uintptr_t)two + 8192, .perms = "rw-p", .path = ""};
-	memory_of_process(&memory, getpid());
-	memory.maps = &map;
-	memory.nmaps = 1;
-	memory.deadline_ns = UINT64_MAX;
-}
-
-// How many of the objects are reached by what is in memory; `found` says by what. Memory is let go.
-static unsigned pass(size_t nliving)
-{
-	struct search_piece pieces[NODES] = {0};
-	struct disguised_begin starts[NODES];
-	struct handle_address living[LIVING];
-	for (uint32_t i = 0; i < NODES; i++) {
-		pieces[i] = (struct search_piece){.at = {begins[i], begins[i] + BLOCK}, .node = i};
-		starts[i] = (struct disguised_begin){{begins[i], HANDLE_BLOCK}, i};
-	}
-	for (size_t i = 0; i < LIVING; i++)
-		living[i] = (struct handle_address){ONE + 0x10010 * (i + 40), HANDLE_BLOCK};
-	struct search s = {.memory = &memory, .pieces = pieces, .npieces = NODES, .nodes = NODES};
-	disguised_deinit(&found);
-	assert_int_equal(search_run(&s), 0);
-	assert_true(graph_spread(&s.g));
-	found = (struct disguised){.s = &s, .begins = starts, .nbegins = NODES, .living = living, .nliving = nliving, .table_least = 2};
-	assert_int_equal(disguised_run(&found), 0);
-	reached = 0;
-	for (uint32_t i = 0; i < NODES; i++)
-		reached += is_reached(&s, i);
-	search_deinit(&s);
-	memory_close(&memory);
-	munmap(two, 8192);
-	return reached;
-}
-
-static void put(size_t at, uint64_t word, size_t bytes)
-{
-	memcpy(two + at, &word, bytes);
-}
 
 static void nothing_is_found_in_nothing(void **state)
 {
@@ -418,95 +346,6 @@ static void small_distances(void **state)
 	memcpy(begins, was, sizeof(was));
 }
 
-// Among as many other numbers, but in a table of structs; and where numbers that count up have as long rows.
-static void rows_of_small_distances(void **state)
-{
-	uint64_t was[NODES];
-	(void)state;
-	memcpy(was, begins, sizeof(was));
-	for (unsigned i = 0; i < 4; i++) {
-		bool near = i % 2, apart = i / 2;
-		open_memory();
-		uint64_t base = 0x123456f00000;
-		uint32_t *table = (uint32_t *)(void *)two;
-		struct maps_line maps[2] = {{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
-		memory.maps = maps;
-		memory.nmaps = 2;
-		for (uint32_t k = 0; k < 800; k++)
-			table[200 + k] = k + 0x80;
-		for (unsigned k = 0; k < NODES; k++) {
-			begins[k] = base + 0x2440 + (near ? 0x400 : 0x1bc0) * k;
-			table[8 + (apart ? 3 * k * k : 2 * k)] = (uint32_t)(begins[k] - base) >> 6;
-		}
-		assert_int_equal(pass(0), near || apart ? 0 : NODES);
-	}
-	memcpy(begins, was, sizeof(was));
-}
-
-// The offsets and sizes of a library's sections lie behind its static storage: they are in its file. A number that
-// the program has stored in that page is none of them, nor is one of a file of data.
-static void rows_of_a_file(void **state)
-{
-	char path[] = "/tmp/test_disguise.XXXXXX";
-	int file = mkstemp(path);
-	uint64_t was[NODES], base = 0x123456f00000;
-	uint32_t sizes[2048] = {0};
-	(void)state;
-	assert_true(file >= 0);
-	memcpy(was, begins, sizeof(was));
-	for (unsigned k = 0; k < NODES; k++) {
-		begins[k] = base + 0x2440 + 0x1bc0 * k;
-		sizes[8 + 2 * k] = (uint32_t)(begins[k] - base) >> 6;
-	}
-	assert_int_equal(write(file, sizes, sizeof(sizes)), sizeof(sizes));
-	for (unsigned i = 0; i < 3; i++) {
-		bool stored = i == 1, data = i == 2;
-		open_memory();
-		assert_ptr_equal(mmap(two, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0), two);
-		uint32_t *table = (uint32_t *)(void *)two;
-		for (unsigned k = 0; k < NODES; k++)
-			table[8 + 2 * k + 1024 * stored] = sizes[8 + 2 * k];
-		struct maps_line maps[3] = {{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
-		maps[1].path = path;
-		maps[2] = (struct maps_line){.lo = map.hi, .hi = map.hi + 4096, .perms = "--xp", .path = path};
-		memory.maps = maps;
-		memory.nmaps = data ? 2 : 3;
-		assert_int_equal(pass(0), stored || data ? NODES : 0);
-	}
-	memcpy(begins, was, sizeof(was));
-	close(file);
-	unlink(path);
-}
-
-// Every process has a list of tagged values on its stack: 5 for the number of program headers, 9 for where it
-// begins, 13 for its group.
-static void rows_of_tags(void **state)
-{
-	static const uint64_t tags[] = {5, 7, 8, 9, 11, 12, 13, 14, 23, AT_RANDOM, 26, AT_EXECFN, 15, 27, 28, 0};
-	static const uint64_t led[2][NODES] = {{5, 9, 13}, {15, 27, 28}}; // before and behind what tells
-	uint64_t was[NODES], base = 0x123456f00000;
-	(void)state;
-	memcpy(was, begins, sizeof(was));
-	for (unsigned i = 0; i < 4; i++) {
-		open_memory();
-		uint64_t *list = (uint64_t *)(void *)two;
-		struct maps_line maps[2] = {{.lo = base, .hi = base + 4096, .perms = "-w-p", .path = "[vvar]"}, map};
-		memory.maps = maps;
-		memory.nmaps = 2;
-		maps[1].path = "[stack]";
-		for (unsigned k = 0; k < NODES; k++)
-			begins[k] = base + (led[i / 2][k] << 12);
-		for (size_t k = 0; k < sizeof(tags) / sizeof(*tags); k++) {
-			list[2 * k] = tags[k];
-			list[2 * k + 1] = tags[k] == AT_RANDOM || tags[k] == AT_EXECFN ? (uintptr_t)(two + 512) : 1000;
-		}
-		if (i % 2) // the program's own: nothing ends it
-			list[2 * (sizeof(tags) / sizeof(*tags) - 1)] = 70;
-		assert_int_equal(pass(0) > 0, i % 2);
-	}
-	memcpy(begins, was, sizeof(was));
-}
-
 // With the begin of another, not with the middle of something.
 static void sums(void **state)
 {
@@ -586,12 +425,9 @@ int main(void)
 		cmocka_unit_test(each_form_and_back), cmocka_unit_test(tags), cmocka_unit_test(what_is_in_use),
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
 		cmocka_unit_test(begins_and_tags), cmocka_unit_test(page_numbers), cmocka_unit_test(texts),
-		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(small_distances), cmocka_unit_test(rows_of_small_distances), cmocka_unit_test(rows_of_a_file), cmocka_unit_test(rows_of_tags), cmocka_unit_test(sums), cmocka_unit_test(secrets), cmocka_unit_test(too_many_pairs),
-		cmocka_unit_test(from_itself), cmocka_unit_test(upper_halves),
-		cmocka_unit_test(from_itself_in_full),
-		cmocka_unit_test(small_halves),
-		cmocka_unit_test(a_number_that_is_everywhere),
-	};
+		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(small_distances), cmocka_unit_test(sums), cmocka_unit_test(secrets), cmocka_unit_test(too_many_pairs),
+		cmocka_unit_test(from_itself), cmocka_unit_test(upper_halves), cmocka_unit_test(from_itself_in_full),
+		cmocka_unit_test(small_halves), cmocka_unit_test(a_number_that_is_everywhere)};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	disguised_deinit(&found);
 	return failed;

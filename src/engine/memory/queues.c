@@ -159,7 +159,7 @@ static bool one_named(struct queues *q, const char *path, int number, bool gone)
 		return true; // closed meanwhile
 	if (S_ISFIFO(st.st_mode))
 		return one_pipe(q, path, number, st.st_ino ^ (uint64_t)st.st_dev << 40);
-	if (!queues_special(q, path, number, &st))
+	if (!queues_special(q, path, number, &st) || !queues_attributes(q, path, number, &st))
 		return false;
 	if (S_ISREG(st.st_mode))
 		offset_of(q, number);

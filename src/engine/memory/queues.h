@@ -40,3 +40,5 @@ struct queues_socket *queues_own(const struct queues *q, uint64_t ino);
 struct stat;
 bool queues_ipc(struct queues *q);
 bool queues_special(struct queues *q, const char *path, int number, const struct stat *st);
+// Extended attributes of a file (queues_attributes.c), which is open as `path` (/proc/PID/fd/N).
+bool queues_attributes(struct queues *q, const char *path, int number, const struct stat *st);

@@ -72,13 +72,27 @@ static uint64_t static_end(const struct memory *m, const char *path)
 	return end;
 }
 
-bool bases_is_runtime(const struct memory *m, uint64_t addr)
+// A mapping of such a library that is, or whose static storage goes on, at this address; NULL: of none.
+static const struct maps_line *runtime_at(const struct memory *m, uint64_t addr)
 {
 	const struct maps_line *at = memory_map(m, addr), *before = at && at > m->maps ? at - 1 : at;
 	if (!at || *at->path)
-		return at && is_runtime(at);
+		return at && is_runtime(at) ? at : NULL;
 	return before->hi == at->lo && *before->path == '/' && is_runtime(before) &&
-	       addr < static_end(m, before->path);
+			       addr < static_end(m, before->path) ?
+		       before :
+		       NULL;
+}
+
+bool bases_is_runtime(const struct memory *m, uint64_t addr)
+{
+	return runtime_at(m, addr);
+}
+
+bool bases_is_loader(const struct memory *m, uint64_t addr)
+{
+	const struct maps_line *at = runtime_at(m, addr);
+	return at && strstr(at->path, "/ld-");
 }
 
 // From this tag to that which ends the list: the name of the program and 16 random bytes lie above.

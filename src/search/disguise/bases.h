@@ -17,6 +17,8 @@ struct bases {
 bool bases_is_static(const struct memory *m, uint64_t addr);
 // Or of a library that has no handles of the program's: the C library, what C++ needs, ctp's own?
 bool bases_is_runtime(const struct memory *m, uint64_t addr);
+// Of the dynamic loader, which holds nothing of the program's?
+bool bases_is_loader(const struct memory *m, uint64_t addr);
 // Is it in the list of tagged values that the kernel gives a program at its start (getauxval(3))?
 bool bases_is_auxv(const struct memory *m, uint64_t addr);
 void bases_find(struct bases *b, const struct memory *m);

@@ -49,6 +49,12 @@ bool constants_has(struct constants *c, uint64_t addr)
 	       (m->perms[1] != 'w' || is_as_in_file(c, m, addr));
 }
 
+bool constants_built(struct constants *c, uint64_t addr)
+{
+	const struct maps_line *m = memory_map(c->memory, addr);
+	return m && *m->path == '/' && m->perms[3] == 'p' && is_as_in_file(c, m, addr);
+}
+
 void constants_deinit(struct constants *c)
 {
 	if (c->map && c->file >= 0)

@@ -16,4 +16,7 @@ struct constants {
 // The number of 32 bits at `addr`: is it in a private mapping of a file, and either cannot be written there
 // or is, in a program or library, as the file has it?
 bool constants_has(struct constants *c, uint64_t addr);
+// The same, in whatever mapping, but only if it is as in the file of a program or library: no handle of the
+// program's, which it can only have got since it began.
+bool constants_built(struct constants *c, uint64_t addr);
 void constants_deinit(struct constants *c);

@@ -36,6 +36,8 @@ const char *disguise_text(enum disguise form)
 		[DISGUISE_NEAR] = "as its distance from the word itself",
 		[DISGUISE_SUM] = "as its sum with another address",
 		[DISGUISE_XOR] = "xored with another word",
+		[DISGUISE_PRODUCT] = "multiplied by a number of the program",
+		[DISGUISE_VARINT] = "in bytes of seven bits each (LEB128)",
 		[DISGUISE_LOW] = "as its lower 32 bits",
 		[DISGUISE_LOW_1] = "as 32 bits, shifted right by 1",
 		[DISGUISE_LOW_2] = "as 32 bits, shifted right by 2",

@@ -28,8 +28,10 @@ enum disguise {
 	DISGUISE_TEXT,                     // written out
 	DISGUISE_SUM,                      // added to another address
 	DISGUISE_XOR,                      // combined with another word by exclusive or
-	DISGUISE_AWAY,                     // its distance from where it is kept, 64 GiB or more,
-	DISGUISE_NEAR,                     // or less
+	DISGUISE_PRODUCT,                  // multiplied by a number of the program
+	DISGUISE_VARINT, // in bytes of seven bits, or as a distance in a row of such numbers
+	DISGUISE_AWAY,   // its distance from where it is kept, 64 GiB or more,
+	DISGUISE_NEAR,   // or less
 	// of 32 bits
 	DISGUISE_LOW,
 	DISGUISE_LOW_1,

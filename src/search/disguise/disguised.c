@@ -75,6 +75,11 @@ static void take_begins(struct disguised_pass *p)
 	p->xors.ntargets = p->words.ntargets;
 	p->xors.begins = p->begins;
 	p->xors.nbegins = n;
+	p->products.search = s;
+	p->products.targets = p->targets;
+	p->products.ntargets = p->varints.ntargets = p->words.ntargets;
+	p->varints.memory = s->memory;
+	p->varints.targets = p->targets;
 }
 
 // What may be written, in parts of 4 GiB; of a program with more of them than there is room for, the last
@@ -113,6 +118,7 @@ static bool begin(struct disguised_pass *p)
 		return false;
 	disguise_words_ready(&p->words);
 	self_words_ready(&p->self);
+	products_ready(&p->products);
 	p->constants.memory = s->memory;
 	p->forms.memory = s->memory;
 	p->forms.bytes = s->bytes;
@@ -217,6 +223,10 @@ int disguised_run(struct disguised *d)
 	p.words.ctx = &p;
 	p.self.hit = disguised_on_self;
 	p.self.ctx = &p;
+	p.products.hit = disguised_on_product;
+	p.products.ctx = &p;
+	p.varints.hit = disguised_on_varint;
+	p.varints.ctx = &p;
 	p.families.counts = disguised_in_row;
 	p.families.ctx = &p;
 	p.xors.lost = in_lost;

@@ -8,7 +8,14 @@
 #include "search/disguise/spelled.h"
 #include "search/mark/scan.h"
 
-enum { HITS_MOST = 1 << 20, BESIDE_BYTES = 128, HALF = 4, NAMED_MOST = 8, ADDRESS_BITS = 47 };
+enum {
+	HITS_MOST = 1 << 20,
+	BESIDE_BYTES = 128,
+	HALF = 4,
+	NAMED_MOST = 8,
+	ADDRESS_BITS = 47,
+	SMALL = 1 << 18
+};
 
 void disguised_add_hit(struct disguised *d, uint64_t at, uint64_t address, uint32_t form)
 {
@@ -52,6 +59,20 @@ void disguised_on_word(void *ctx, uint64_t at, uint64_t address, enum disguise f
 		on_sum(p, at, address);
 	else
 		disguised_add_hit(p->d, at, address, form);
+}
+
+void disguised_on_product(void *ctx, uint64_t at, uint64_t address)
+{
+	struct disguised_pass *p = ctx;
+	if (!is_freed(p->d, at))
+		disguised_add_hit(p->d, at, address, DISGUISE_PRODUCT);
+}
+
+void disguised_on_varint(void *ctx, uint64_t at, uint64_t address)
+{
+	struct disguised_pass *p = ctx;
+	if (!is_freed(p->d, at))
+		disguised_add_hit(p->d, at, address, DISGUISE_VARINT);
 }
 
 static void on_near(struct disguised_pass *p, uint64_t at, uint64_t word)
@@ -168,13 +189,23 @@ static bool counts_distances(struct disguised_pass *p, uint64_t at)
 	       !loader_pages_has(&p->loader, m, at);
 }
 
+// Nor has any of them, or a program's file, half of an address that is known only since the program began.
+static bool counts_halves(struct disguised_pass *p, uint64_t at, uint64_t address)
+{
+	const struct memory *m = p->d->s->memory;
+	return address < DISGUISED_FOUR_GIB ||
+	       (!bases_is_loader(m, at) && !bases_is_auxv(m, at) && !constants_built(&p->constants, at) &&
+		!loader_pages_has(&p->loader, m, at));
+}
+
 static void on_value(struct disguised_pass *p, uint64_t at, uint32_t number, struct handles_value *v,
 		     bool inside)
 {
 	uint64_t address = handle_forms_address(&p->forms, v);
 	if (v->form == DISGUISE_SELF && !is_distance(at, number, address))
 		return;
-	if (v->form >= DISGUISES && !counts_distances(p, at))
+	if (v->form >= DISGUISES ? !counts_distances(p, at) :
+				   v->form != DISGUISE_SELF && !counts_halves(p, at, address))
 		return;
 	if ((v->form == DISGUISE_TEXT && !is_text(p, at, address)) ||
 	    (v->form == DISGUISE_RIGHT_MORE && !is_shifted(p, at, address)))
@@ -245,6 +276,20 @@ static void find_handles(struct disguised_pass *p, const unsigned char *b, size_
 	}
 }
 
+// All of a small memory; of a large one static storage, and small mappings, such as a thread's own storage.
+static bool is_small(struct disguised_pass *p, uint64_t at)
+{
+	const struct memory *m = p->d->s->memory;
+	if (at >= p->map.lo && at < p->map.hi)
+		return p->map.small;
+	const struct maps_line *in = memory_map(m, at);
+	p->map.lo = in ? in->lo : at;
+	p->map.hi = in ? in->hi : at + 1;
+	p->map.small = p->forms.bytes < HANDLE_FORMS_LARGE || p->map.hi - p->map.lo <= SMALL ||
+		       bases_is_static(m, at);
+	return p->map.small;
+}
+
 void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at)
 {
 	struct disguised_pass *p = ctx;
@@ -253,6 +298,10 @@ void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at
 	xor_words_find(&p->xors, b, n, at);
 	find_handles(p, b, n, at);
 	families_find(&p->families, b, n, at);
+	if (!is_small(p, at))
+		return;
+	products_find(&p->products, b, n, at);
+	varints_find(&p->varints, b, n, at);
 }
 
 void disguised_on_piece_again(void *ctx, const unsigned char *b, size_t n, uint64_t at)

@@ -13,8 +13,10 @@
 #include "search/disguise/families.h"
 #include "search/disguise/handle_forms.h"
 #include "search/disguise/loader_pages.h"
+#include "search/disguise/products.h"
 #include "search/disguise/self_words.h"
 #include "search/disguise/tables.h"
+#include "search/disguise/varints.h"
 #include "search/disguise/xor_words.h"
 
 #define DISGUISED_FOUR_GIB (1ULL << 32)
@@ -29,6 +31,8 @@ struct disguised_pass {
 	uint64_t *begins;     // and where they begin
 	struct self_words self;
 	struct xor_words xors;
+	struct products products;
+	struct varints varints;
 	struct span partners[DISGUISED_PARTNERS_MOST];
 	struct span *near; // where words that are no large distance from themselves may lead
 	struct tables tables;
@@ -41,6 +45,10 @@ struct disguised_pass {
 		const unsigned char *bytes;
 		uint64_t lo, hi;
 	} piece; // that is searched now
+	struct {
+		uint64_t lo, hi;
+		bool small;
+	} map; // that was looked at last
 };
 
 // Is the object there, or the address in one, that nothing reaches?
@@ -52,6 +60,8 @@ bool disguised_begins_at(const struct disguised_pass *p, uint64_t address);
 // What is found of each word, and of a piece of memory. ctx: the pass.
 void disguised_on_word(void *ctx, uint64_t at, uint64_t address, enum disguise form);
 void disguised_on_self(void *ctx, uint64_t at, uint64_t word);
+void disguised_on_product(void *ctx, uint64_t at, uint64_t address);
+void disguised_on_varint(void *ctx, uint64_t at, uint64_t address);
 bool disguised_in_row(void *ctx, uint64_t at);
 void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at);
 void disguised_on_piece_again(void *ctx, const unsigned char *b, size_t n, uint64_t at);

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+//
+// Addresses that are multiplied by a number of the program, and those in bytes of seven bits. The numbers lie
+// in pages of this process, which stand for a program's code, its constants and its static storage.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "search/disguise/code_words.h"
+#include "search/disguise/products.h"
+#include "search/disguise/varints.h"
+
+enum { PAGE = 4096, CODE, CONSTANT, STATIC, KINDS = 3 };
+#define FACTOR 0x9e3779b97f4a7c15
+#define ADDEND 0xd6e8feb86659fd93
+#define ONE 0x123456f0a4e0
+
+static unsigned char *pages;
+static struct maps_line maps[KINDS];
+static struct memory memory;
+static struct search search;
+static const struct span target = {ONE, ONE + 0x340};
+static uint64_t hit_at, hit_address;
+static unsigned hits;
+
+static void on_hit(void *ctx, uint64_t at, uint64_t address)
+{
+	(void)ctx;
+	hit_at = at;
+	hit_address = address;
+	hits++;
+}
+
+static int open_memory(void **state)
+{
+	static const char *const perms[] = {"r-xp", "r--p", "rw-p"};
+	(void)state;
+	pages = mmap(NULL, KINDS * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	for (unsigned i = 0; i < KINDS; i++) {
+		uint64_t lo = (uintptr_t)pages + i * PAGE;
+		maps[i] = (struct maps_line){.lo = lo, .hi = lo + PAGE, .ino = 1, .path = "/program"};
+		memcpy(maps[i].perms, perms[i], 5);
+	}
+	memory_of_process(&memory, getpid());
+	memory.maps = maps;
+	memory.nmaps = KINDS;
+	memory.deadline_ns = UINT64_MAX;
+	search = (struct search){.memory = &memory};
+	hits = 0;
+	return 0;
+}
+
+static int close_memory(void **state)
+{
+	(void)state;
+	memory_close(&memory);
+	return munmap(pages, KINDS * PAGE);
+}
+
+static void put(unsigned kind, size_t at, uint64_t word)
+{
+	memcpy(pages + (kind - CODE) * PAGE + at, &word, sizeof(word));
+}
+
+// movabs $word, %rax
+static void put_code(size_t at, uint64_t word)
+{
+	memcpy(pages + at, "\x48\xb8", 2);
+	put(CODE, at + 2, word);
+}
+
+static unsigned found_of(const void *bytes, size_t n)
+{
+	unsigned char b[256] = {0};
+	struct products p = {.search = &search, .targets = &target, .ntargets = 1, .hit = on_hit};
+	memcpy(b, bytes, n);
+	hits = 0;
+	products_ready(&p);
+	products_find(&p, b, n, 0x1000);
+	return hits;
+}
+
+static unsigned found(uint64_t word)
+{
+	return found_of(&word, sizeof(word));
+}
+
+static void numbers_of_a_program(void **state)
+{
+	struct code_words c;
+	(void)state;
+	put_code(101, FACTOR);
+	put_code(201, FACTOR); // the same
+	put_code(301, 0x7f1234567890); // an address
+	memcpy(pages + 401, "\x48\xb8kill all", 10);
+	put(CODE, 504, 0x1111222233334444); // not of an instruction
+	put(STATIC, 64, ADDEND);
+	put(CONSTANT, 64, FACTOR + 2);
+	code_words_find(&c, &memory, NULL, 0);
+	assert_int_equal(c.n, 3);
+	assert_true(c.v[0] == FACTOR && c.v[1] == ADDEND && c.v[2] == FACTOR + 2);
+	maps[2].path = maps[1].path = maps[0].path = "/usr/lib/libc.so.6";
+	code_words_find(&c, &memory, NULL, 0);
+	assert_int_equal(c.n, 0);
+}
+
+// What nobody can use any more is nobody's number.
+static void numbers_that_are_left_out(void **state)
+{
+	struct code_words c;
+	const struct span skip = {(uintptr_t)pages + 2 * PAGE + 64, (uintptr_t)pages + 2 * PAGE + 72};
+	(void)state;
+	put(STATIC, 64, FACTOR);
+	put(STATIC, 72, ADDEND);
+	code_words_find(&c, &memory, &skip, 1);
+	assert_int_equal(c.n, 1);
+	assert_true(c.v[0] == ADDEND);
+}
+
+static void products(void **state)
+{
+	(void)state;
+	assert_int_equal(found(ONE * FACTOR), 0); // of a number that the program does not have
+	put_code(101, FACTOR);
+	assert_int_equal(found(ONE * FACTOR), 1);
+	assert_true(hit_at == 0x1000 && hit_address == ONE);
+	assert_int_equal(found((ONE + 64) * FACTOR), 1);
+	assert_int_equal(found((ONE + 68) * FACTOR), 0);    // no pointer leads there
+	assert_int_equal(found((ONE + 0x340) * FACTOR), 0); // behind it
+	assert_int_equal(found((ONE | 1ULL << 50) * FACTOR), 0);
+	assert_int_equal(found(ONE * FACTOR ^ ADDEND), 0);
+}
+
+// The inverse alone is in the program, too.
+static void inverses(void **state)
+{
+	(void)state;
+	put(STATIC, 128, FACTOR);
+	assert_int_equal(found(ONE * 0xf1de83e19937733d), 1);
+	assert_true((uint64_t)FACTOR * 0xf1de83e19937733d == 1);
+}
+
+static void added_or_xored(void **state)
+{
+	(void)state;
+	put_code(101, FACTOR);
+	put(CONSTANT, 128, ADDEND);
+	assert_int_equal(found(ONE * FACTOR ^ ADDEND), 1);
+	assert_int_equal(found(ONE * FACTOR + ADDEND), 1);
+	assert_int_equal(found(ONE * FACTOR + 2 * ADDEND), 0);
+}
+
+static void written_out(void **state)
+{
+	const uint64_t word = ONE * FACTOR;
+	char text[64];
+	(void)state;
+	put_code(101, FACTOR);
+	for (unsigned before = 0; before < 8; before++) {
+		memset(text, '-', sizeof(text));
+		int n = snprintf(text + before, sizeof(text) - before, "%016llx", (unsigned long long)word);
+		assert_int_equal(n, 16);
+		assert_true(found_of(text, sizeof(text)));
+		assert_true(hit_at == 0x1000 + before);
+		memset(text, '-', sizeof(text));
+		snprintf(text + before, sizeof(text) - before, "%llu", (unsigned long long)word);
+		assert_true(found_of(text, sizeof(text)));
+		memset(text, '1', sizeof(text)); // part of a longer one
+		snprintf(text + before + 8, sizeof(text) - before - 8, "%016llx", (unsigned long long)word);
+		text[before + 24] = '1';
+		assert_int_equal(found_of(text, sizeof(text)), 0);
+	}
+}
+
+// ------------------------------------------------------------------------- bytes of seven bits
+
+static size_t encode(unsigned char *to, uint64_t v)
+{
+	size_t n = 0;
+	for (; v > 127; v >>= 7)
+		to[n++] = (unsigned char)(v | 128);
+	to[n++] = (unsigned char)v;
+	return n;
+}
+
+static size_t with_sign(unsigned char *to, int64_t v)
+{
+	return encode(to, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
+static unsigned in_bytes(const unsigned char *b, size_t n)
+{
+	struct varints v = {.memory = &memory, .targets = &target, .ntargets = 1, .hit = on_hit};
+	hits = 0;
+	varints_find(&v, b, n, 0x1000);
+	return hits;
+}
+
+static void varints(void **state)
+{
+	(void)state;
+	for (unsigned at = 0; at < 9; at++) {
+		unsigned char b[128] = {0};
+		encode(b + at, ONE);
+		assert_int_equal(in_bytes(b, 64), 1);
+		assert_true(hit_at == 0x1000 + at && hit_address == ONE);
+		with_sign(b + at, ONE);
+		assert_int_equal(in_bytes(b, 64), 1);
+		encode(b + at, ONE + 1);
+		assert_int_equal(in_bytes(b, 64), 0);
+		encode(b + at, ONE + 0x340);
+		assert_int_equal(in_bytes(b, 64), 0);
+	}
+}
+
+// A row begins with the address of something.
+static void rows_of_varints(void **state)
+{
+	const uint64_t something = (uintptr_t)pages + 24;
+	unsigned char b[128] = {0};
+	(void)state;
+	size_t n = with_sign(b, (int64_t)something);
+	size_t second = n + with_sign(b + n, 48);
+	n = second + with_sign(b + second, (int64_t)(ONE - something - 48));
+	with_sign(b + n, -16);
+	assert_int_equal(in_bytes(b, 64), 1);
+	assert_true(hit_at == 0x1000 + second && hit_address == ONE);
+	memset(b, 0, sizeof(b));
+	n = with_sign(b, (int64_t)(ONE - PAGE)); // of nothing
+	with_sign(b + n, PAGE);
+	assert_int_equal(in_bytes(b, 64), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(numbers_of_a_program, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(numbers_that_are_left_out, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(products, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(inverses, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(added_or_xored, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(written_out, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(varints, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(rows_of_varints, open_memory, close_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
