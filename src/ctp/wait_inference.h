@@ -180,6 +180,13 @@ static inline bool ctp_timer_own(const struct ctp_fd *f, uint64_t c)
 	return ctp_timer_set_by(f, c) && !((f->last_out & CTP_FD_SEVERAL) && f->last_in);
 }
 
+// C has read an expiry of F before. If F is disarmed now, C may have done so on purpose: others arm it when
+// there is something to wait for.
+static inline bool ctp_timer_used(const struct ctp_fd *f, uint64_t c)
+{
+	return (f->last_in & ~CTP_FD_SEVERAL) == c;
+}
+
 // Was the timer F never set since it was made?
 static inline bool ctp_timer_never_set(const struct ctp_fd *f)
 {

@@ -16,6 +16,7 @@ STUCK = {  # word: rule, coroutines, the waiter's line
     "channel_open": ("CTP003", 1, "// waits for a value"),
     "ended_first": ("CTP003", 1, "// waits for a value"),  # and no finding on those that wait to be joined
 }
+HELD = ("lock_kept",)  # its holder has ended, and is named
 
 
 def program(case):
@@ -38,6 +39,7 @@ def check_stuck(case, word):
             break
     equal([(f["rule"], f["verdict"], f["count"]) for f in report["findings"]], [(rule, "likely", count)], "findings")
     need(line in [x["line"] for x in report["findings"][0]["waiter_stack"]], f"not line {line}: {report['findings'][0]['waiter_stack']}")
+    equal(word in HELD, "a coroutine holds that is no more" in report["findings"][0]["message"], "is a holder that has ended named")
     a = report["accounting"]
     equal(a["suspended"], a["in_findings"] + a["parked"] + a["pooled"], "all are told")
 

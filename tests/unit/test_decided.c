@@ -110,6 +110,8 @@ static void rules_have_terms(void **state)
 	assert_int_equal(decided_of(&r, &s), DECIDED_LIKELY);
 	s.c.was.last_in = s.s.id;
 	assert_int_equal(decided_of(&r, &s), DECIDED_NOT);
+	s.c.was.last_out = 0; // it alone; but it has used it before, and may have disarmed it for others to arm
+	assert_int_equal(decided_of(&r, &s), DECIDED_NOT);
 	static const unsigned not[] = {RULE_REMOVED, RULE_PARKED, RULE_MISSED_EDGE, RULE_WRONG_WAITER, RULE_ABANDONED};
 	for (unsigned i = 0; i < sizeof(not) / sizeof(*not); i++) {
 		s = lost(not[i]);

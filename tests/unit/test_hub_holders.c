@@ -181,6 +181,32 @@ static void linked_through_their_blocks(void **state)
 	assert_int_equal(find(), 1);
 }
 
+// Boost.Fiber's: the control blocks that are linked lie above what is declared as the stacks, and the owner's handle
+// is its block, whose begin the first waiter has in its frames.
+static void linked_above_their_stacks(void **state)
+{
+	(void)state;
+	query.begin = begin_of;
+	for (unsigned i = 0; i < 2; i++) {
+		members[i].stack.hi -= 0x200;
+		members[i].slot = members[i].stack.hi - 0x40;
+		*word(sp(i) + 16) = HUB;
+		*word(sp(i) + 24) = members[i].stack.hi + 0x20;
+	}
+	gone_top = GONE_BLOCK - 0x20;
+	held(GONE_BLOCK, members[0].stack.hi + 0x20 + 0x60);
+	assert_int_equal(find(), 1);
+	assert_int_equal(found[0].ended, GONE);
+	assert_int_equal(found[0].n, 2);
+	gone_top -= 8; // at another distance from its block than the waiter's
+	assert_int_equal(find(), 0);
+	gone_top += 8;
+	held(GONE_BLOCK, members[0].stack.hi + 0x400); // behind the block
+	assert_int_equal(find(), 0);
+	held(HUB + 8, members[0].stack.hi + 0x80); // nobody's
+	assert_int_equal(find(), 0);
+}
+
 // A condition has no owner: who waits is told of the object that leads to the first by its nearest word.
 static void queues_of_nobody(void **state)
 {
@@ -349,7 +375,7 @@ static void it_is_told_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(linked_through_their_blocks, begin),
+		cmocka_unit_test_setup(linked_through_their_blocks, begin), cmocka_unit_test_setup(linked_above_their_stacks, begin),
 		cmocka_unit_test_setup(queues_of_nobody, begin),
 		cmocka_unit_test_setup(by_the_waiter, begin),
 		cmocka_unit_test_setup(by_one_who_waits_behind_others, begin),

@@ -36,7 +36,10 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 											     VERDICT_NONE;
 	if (fd && !ctp_timer_set_by(fd, id) && fd->last_out && fd->last_in)
 		return VERDICT_NONE; // others set it, and it has expired before
-	return stuck_conclude(o, fd && (ctp_timer_own(fd, id) ||
+	bool used = fd && ctp_timer_used(fd, id);
+	if (used && (fd->last_out & CTP_FD_SEVERAL) && !(stuck_sure(o) && stuck_holds(o, PROOF_P6B)))
+		return VERDICT_NONE; // others set it, too, and it has served both
+	return stuck_conclude(o, fd && ((ctp_timer_own(fd, id) && !used) ||
 					(fd->opener == id && !fd->last_out && one_of_many(s, fd))));
 }
 
@@ -93,8 +96,9 @@ const struct pass pass_timer = {
 		"LIKELY   every thread has slept since, and the coroutine had set the timer itself, or others like\n"
 		"         it wait for timers that were not set either\n"
 		"SUSPECT  not every thread has slept yet, or the coroutine may wait for other code to set the timer:\n"
-		"         nobody has set it yet; or others set it, and it expired before, or nothing else can happen,\n"
-		"         or most timers that were made in the same place are periodic and armed\n"
+		"         nobody has set it yet; or the coroutine has read an expiry of it before, and then disarmed\n"
+		"         it; or others set it, and nothing else can happen, or most timers that were made in the\n"
+		"         same place are periodic and armed\n"
 		"\n"
 		"Repair: treat a delay of zero as \"go on\" without a timer, or as 1 ns.\n"
 		"\n"

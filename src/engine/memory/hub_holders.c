@@ -55,12 +55,48 @@ static void find_queue(const struct hubs *h, uint64_t link, struct queue *q)
 		link = add_node(h, q, link, on);
 }
 
-// Does the word lead into the member's control block? One that has its context in it, not on its stack.
+static bool is_above_stack(uint64_t word, const struct hubs_member *m)
+{
+	return word - m->stack.hi < HUBS_CONTROL_BYTES;
+}
+
+// Does the word lead into the member's control block? That has its context in it; or it lies above its stack,
+// as Boost.Fiber's, and the context lies on the stack.
 static bool leads_into(const struct hubs *h, uint64_t word, const struct hubs_member *m)
 {
-	bool apart = m->slot < m->stack.lo || m->slot >= m->stack.hi;
-	return apart && (word - m->slot < 2 * HUBS_CONTROL_BYTES || m->slot - word < HUBS_CONTROL_BYTES) &&
+	if (m->slot >= m->stack.lo && m->slot < m->stack.hi)
+		return is_above_stack(word, m);
+	return (word - m->slot < 2 * HUBS_CONTROL_BYTES || m->slot - word < HUBS_CONTROL_BYTES) &&
 	       h->q->begin(h->q->ctx, word) == h->q->begin(h->q->ctx, m->slot);
+}
+
+static void add_handle(struct queue *q, size_t *n, uint64_t handle)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (q->handles[0][i] == handle)
+			return;
+	if (*n < HANDLES)
+		q->handles[0][(*n)++] = handle;
+}
+
+// What may be its handle, where its control block lies above its stack: the block's address is in its frames.
+static void take_above(struct queue *q, const struct hubs_member *m)
+{
+	size_t n = 0;
+	for (unsigned i = 0; i < m->n; i++)
+		if (hubs_is_address(m->words[i]) && is_above_stack(m->words[i], m))
+			add_handle(q, &n, m->words[i]);
+	if (n < HANDLES)
+		q->handles[0][n] = 0;
+}
+
+static void take_beside(const struct hubs *h, struct queue *q, const struct hubs_member *m, uint64_t word)
+{
+	uint64_t begin = h->q->begin(h->q->ctx, m->slot);
+	q->handles[0][0] = m->slot;
+	q->handles[0][1] = word <= m->slot ? word : begin;
+	q->handles[0][2] = begin;
+	q->handles[0][3] = 0;
 }
 
 // A queue that goes through the control blocks of those who wait: the others stand where the first one does.
@@ -72,12 +108,11 @@ static void find_linked(const struct hubs *h, size_t first, size_t end, uint64_t
 	if (is == HUBS_NOBODY)
 		return;
 	const struct hubs_member *m = &h->q->v[is];
-	uint64_t begin = h->q->begin(h->q->ctx, m->slot);
 	q->waiters[q->n++] = is;
-	q->handles[0][0] = m->slot;
-	q->handles[0][1] = word <= m->slot ? word : begin;
-	q->handles[0][2] = begin;
-	q->handles[0][3] = 0;
+	if (m->slot >= m->stack.lo && m->slot < m->stack.hi)
+		take_above(q, m);
+	else
+		take_beside(h, q, m, word);
 	for (size_t i = first; i < end && q->n < HUB_HOLDERS_WAITERS; i++)
 		if (h->places[i].member != is && h->q->v[h->places[i].member].pc == m->pc)
 			q->waiters[q->n++] = h->places[i].member;

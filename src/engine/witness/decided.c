@@ -47,7 +47,7 @@ static bool is_told(const struct suspect *s)
 	case RULE_DELIVERED:
 		return s->firm && !stuck_wait_full(s);
 	case RULE_TIMER:
-		return s->firm && ctp_timer_own(&s->c.was, s->s.id);
+		return s->firm && ctp_timer_own(&s->c.was, s->s.id) && !ctp_timer_used(&s->c.was, s->s.id);
 	}
 	return false;
 }
