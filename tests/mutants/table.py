@@ -185,9 +185,15 @@ m = of("src/search/disguise/disguise.c", "unit:disguise")
 m("		*tagged = w >> (ADDRESS - right);", "		*tagged = false;", "a tag above a shifted address counts as a part of it")
 m("		*tagged = w >> 51 != BITS(13); // but for a NaN", "		*tagged = true;", "a NaN's 17 bits are not known as a tag")
 
-m = of("src/search/disguise/loader_pages.c", "unit:search")
+m = of("src/search/disguise/loader_pages.c", "unit:loader_pages")
 m("		if (!*in->path)\n			add(", "		if (0)\n			add(", "what the loader counts may lead to a coroutine")
 m("		if (addr - p->page[i] < PAGE)", "		if (p->page[i] - addr < PAGE)", "other pages are taken for the loader's")
+m("		if (in && !*in->path)", "		if (in)", "what lies in a file is taken for what the loader has unmapped")
+
+m = of("src/analyze/case/parked_rhythm.c", "unit:parked_rhythm")
+m("		if (!of->stopped || waits <= 10 * of->longest || waits <= 3 * longest)", "		if (!of->stopped)", "who may come yet has lost its rhythm")
+m("	if (n < RESUMED_LEAST || of->lost)", "	if (n < RESUMED_LEAST)", "a history with a gap tells a rhythm")
+m("	for (size_t k = i; !r && others > stopped && k < end; k++) {", "	for (size_t k = i; !r && k < end; k++) {", "others that come to rest go on")
 
 m = of("src/ctp/wait_inference.h", "unit:decided")
 m("	return (f->last_in & ~CTP_FD_SEVERAL) == c;", "	return false;", "a timer that its waiter has used before is its own alone")

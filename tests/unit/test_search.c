@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <link.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 
 #include "engine/target/proc.h"
 #include "sanitized.h"
-#include "search/disguise/loader_pages.h"
 #include "search/heap/malloc_free.h"
 #include "search/search.h"
 
@@ -180,38 +178,8 @@ static void tags_and_chance(void **state)
 	assert_true(by_tagged(large, 12, 8)); // too many for that
 }
 
-// Those of the list of libraries that this program began with; what malloc has given is none of them.
-static void pages_of_the_loader(void **state)
-{
-	struct proc_maps maps;
-	struct memory m;
-	struct loader_pages p = {.n = 0};
-	unsigned found = 0;
-	(void)state;
-	assert_int_equal(proc_maps_read(getpid(), &maps), 0);
-	memory_of_process(&m, getpid());
-	m.maps = maps.v;
-	m.nmaps = maps.n;
-	for (const struct link_map *l = _r_debug.r_map; l && l->l_addr != _r_debug.r_ldbase; l = l->l_next) {
-		const struct maps_line *in = memory_map(&m, (uintptr_t)l);
-		if (*in->path) // the program's own lies in the loader's storage
-			continue;
-		assert_true(loader_pages_has(&p, &m, (uintptr_t)l));
-		found++;
-	}
-	assert_true(found);
-	void *block = malloc(64), *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_false(loader_pages_has(&p, &m, (uintptr_t)block));
-	assert_false(loader_pages_has(&p, &m, (uintptr_t)page));
-	free(block);
-	munmap(page, PAGE);
-	memory_close(&m);
-	proc_maps_deinit(&maps);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(words_and_what_they_stand_in), cmocka_unit_test(tags_and_chance),
-					   cmocka_unit_test(pages_of_the_loader)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(words_and_what_they_stand_in), cmocka_unit_test(tags_and_chance)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
