@@ -299,16 +299,19 @@ static void a_timer_of_others_is_no_fault(void **state)
 	assert_int_equal(verdict(27), VERDICT_SUSPECT);
 	fd.f.last_in = 41; // it has expired before
 	assert_int_equal(verdict(27), VERDICT_NONE);
-	fd.f.flags = CTP_FD_OWN_SET;
-	assert_int_equal(verdict(27), VERDICT_LIKELY);
-	fd.f.last_out |= CTP_FD_SEVERAL; // both set it, and it has expired: they may share it
+	fd.f.flags = CTP_FD_OWN_SET; // it may have disarmed it, when it had
+	assert_int_equal(verdict(27), VERDICT_SUSPECT);
+	fd.f.last_out |= CTP_FD_SEVERAL; // both set it, and it has expired: they share it
+	assert_int_equal(verdict(27), VERDICT_NONE);
+	fd.f.last_in = 8; // for another
 	assert_int_equal(verdict(27), VERDICT_SUSPECT);
 	fd.f.last_in = 0;
 	assert_int_equal(verdict(27), VERDICT_LIKELY);
 	fd.f.opener = 8; // whoever made it: who waits has set it last
 	fd.f.last_out = 41;
-	fd.f.last_in = 41;
 	assert_int_equal(verdict(27), VERDICT_LIKELY);
+	fd.f.last_in = 41;
+	assert_int_equal(verdict(27), VERDICT_SUSPECT);
 }
 
 static void an_end_is_no_fault(void **state)
