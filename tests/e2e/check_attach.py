@@ -59,6 +59,13 @@ class Server:
         until(lambda: len(SAID.findall(self.process.out())) == self.sent, f"an answer to {letter}")
         return tuple(int(x) for x in SAID.findall(self.process.out())[-1][1:])
 
+    def rests(self):
+        """Until it has come back to its loop: until then an event may be on its way, and nothing is decided."""
+        def sleeps():
+            with open(f"/proc/{self.pid}/wchan", encoding="ascii") as f:
+                return "poll" in f.read()
+        until(sleeps, "the server to sleep")
+
     def end(self):
         os.write(self.to, b"q")
         equal(self.process.done().status, 0, "the server's status")
@@ -112,6 +119,7 @@ def check_lost(case):
     ctp.wait_for("ctp-run: attached to", stream="err")
     server.say("n")
     server.say("c")
+    server.rests()
     ctp.signal(signal.SIGTERM)
     equal(ctp.done().status, 0, "status of ctp-run")
     server.end()
