@@ -289,7 +289,7 @@ m("		if (!c->sure[at]) {", "		if (at == first) {", "a promise that holds the inn
 m = of("src/symbols/suspension.c", "unit:symbols")
 m("called.n && has_word(&called.frames[called.n - 1], word);", "called.n;", "any call is that of await_suspend")
 m("*exact = stored && !f->c->merged;", "*exact = stored;", "the line of an instruction that stores several states is that of the co_await")
-m = of("src/frames/stores.c", "e2e:lines20/listed/clangxx-O1")
+m = of("src/frames/stores.c", "unit:stores")
 m("			s.nlast = 0;\n", "			;\n", "the await_ready of another co_await is near enough")
 m = of("src/engine/stackless/awaiting.c", "e2e:asio20/shape/two/gxx")
 m("(e->at < w->promise.lo || e->at >= w->promise.hi)", "true", "what a promise leads to is awaited")
