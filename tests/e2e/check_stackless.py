@@ -46,7 +46,9 @@ SOUND = {
 # A thread that has ended leaves words on its stack, which the C library keeps: they count.
 DOUBTFUL = {"thread_ended": ("CTP029 proven", "CTP029 likely")}
 # The program has their handles, in a form that is not searched for (tests/targets/stackless_disguised.cpp).
-DISGUISED = ("as_digits", "xored", "beside_registered", "beside_owned", "registered_before")
+DISGUISED = ("as_digits", "xored", "beside_registered", "beside_owned", "registered_before", "ring_of_resumed")
+# In the same file: of how many it must be said, and what.
+COUNTED = {"by_number": (0, None), "by_number_closed": (1, "likely"), "behind_full_block": (COUNT, "likely")}
 
 
 def program(case, compiler, *words, source=SOURCE):
@@ -161,6 +163,13 @@ def check_never_seen(case, compiler, name):
 def check_disguised(case, compiler, name):
     report, lines = observed(case, compiler, name, program(case, compiler, source=TARGETS / "stackless_disguised.cpp"))
     need(lines and set(said(report)) <= {"CTP029 likely"}, f"{said(report)}: {lines}")
+
+
+def check_counted(case, compiler, name, many, verdict):
+    report, lines = observed(case, compiler, name, program(case, compiler, source=TARGETS / "stackless_disguised.cpp"))
+    need(lines, "no look")
+    equal(sum(f["count"] for f in report["findings"]), many, f"{said(report)}: {lines}")
+    need(all(f["rule"] == "CTP029" and f["verdict"] == verdict for f in report["findings"]), f"{said(report)}: {lines}")
 
 
 def listing(case, pid, *words):
@@ -552,6 +561,8 @@ def checks():
             yield f"never_seen/{name}/{short}", lambda case, c=compiler, n=name: check_never_seen(case, c, n)
         for name in DISGUISED:
             yield f"disguised/{name}/{short}", lambda case, c=compiler, n=name: check_disguised(case, c, n)
+        for name, (many, verdict) in COUNTED.items():
+            yield f"disguised/{name}/{short}", lambda case, c=compiler, n=name, m=many, v=verdict: check_counted(case, c, n, m, v)
         yield f"hostile/forged/{short}", lambda case, c=compiler: check_forged(case, c)
         yield f"hostile/debug/{short}", lambda case, c=compiler: check_hostile_debug(case, c)
         for words in (("-O0",), ("-O2",), ("-Os",), ("-O2", "-flto"), ("-O2", "-g0")):

@@ -173,6 +173,103 @@ AWAY static void registered_before()
 		close(ends[i][0]);
 }
 
+// Readers that the program finds by their descriptor's number; in digits.
+static int reader_of[64];
+
+static detached reader(int n)
+{
+	char b[8];
+	int fd = ends[n][0];
+	for (;;) {
+		co_await hands{[n](handle h) { write_digits(n, h); }};
+		if (read(fd, b, sizeof(b)) < 0)
+			puts("went on");
+	}
+}
+
+static handle from_digits(int n)
+{
+	uintptr_t at = 0;
+	for (int i = 0; i < 9; i++)
+		at |= (uintptr_t)(digits[n][i] - 40) << 6 * i;
+	return handle::from_address((void *)at);
+}
+
+AWAY static void make_readers()
+{
+	for (int i = 0; i < count; i++) {
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends[i]))
+			abort();
+		reader_of[ends[i][0]] = i;
+		add(ends[i][0], (void *)(uintptr_t)ends[i][0]);
+		reader(i);
+	}
+}
+
+AWAY static void by_number()
+{
+	make_readers();
+}
+
+// The first one's is closed: the others may get their events.
+AWAY static void by_number_closed()
+{
+	make_readers();
+	close(ends[0][0]);
+}
+
+// What was resumed last is noted in a ring, and stays there while it waits again.
+static handle ring[count - 1];
+
+AWAY static void serve()
+{
+	static unsigned at;
+	epoll_event e;
+	if (epoll_wait(ep, &e, 1, -1) != 1)
+		abort();
+	int fd = (int)e.data.u64, n = reader_of[fd];
+	ring[at++ % (count - 1)] = from_digits(n);
+	ring[(at - 1) % (count - 1)].resume();
+	add(fd, (void *)(uintptr_t)fd);
+}
+
+AWAY static void ring_of_resumed()
+{
+	make_readers();
+	for (int i = 0; i < count; i++) {
+		if (write(ends[i][1], "x", 1) != 1)
+			abort();
+		serve();
+	}
+	close(ends[0][0]);
+}
+
+// Lost coroutines, each behind a block that is full: its end is two words before the frame.
+static std::vector<std::vector<uint64_t>> full;
+static std::vector<handle> others;
+
+static detached behind(int *lost)
+{
+	co_await hands{[lost](handle h) {
+		if ((char *)h.address() - (char *)&*full.back().end() == 16)
+			++*lost;
+		else
+			others.push_back(h);
+	}};
+	puts("went on");
+}
+
+AWAY static void behind_full_block()
+{
+	int lost = 0;
+	full.reserve(1000);
+	others.reserve(1000);
+	while (lost < count && full.size() < 1000) {
+		full.emplace_back(6);
+		behind(&lost);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*make)();
@@ -182,6 +279,10 @@ static const struct {
 	{"beside_registered", beside_registered},
 	{"beside_owned", beside_owned},
 	{"registered_before", registered_before},
+	{"by_number", by_number},
+	{"by_number_closed", by_number_closed},
+	{"ring_of_resumed", ring_of_resumed},
+	{"behind_full_block", behind_full_block},
 };
 
 int main(int argc, char **argv)

@@ -17,15 +17,37 @@ bool stackless_counts(const struct image *m)
 	return m->has_tables && !m->replaced && m->stackless.looked;
 }
 
+static const char *why_unknown(const struct stackless_seen *s)
+{
+	static const char *const texts[] = {
+		[STACKLESS_NEVER] =
+			"no coroutine that was suspended there, this one included, was ever found: it may be "
+			"kept in a form that is not searched for",
+		[STACKLESS_LEFT] =
+			"others that were suspended there were found, but by words that may be left of "
+			"before: it may be kept in a form that is not searched for",
+		[STACKLESS_ARMED] =
+			"nothing led to one that was suspended there while its descriptor was open "
+			"and registered: it may be kept in a form that is not searched for",
+		[STACKLESS_ENDS] =
+			"words lead to the end of the block before it, which is as good as its own "
+			"begin"};
+	return texts[s->why];
+}
+
+// Nothing could run that would look for it in a form that is not searched for.
+static bool is_quiet(const struct stackless_looks *l, const struct stackless_seen *s)
+{
+	return s->unknown && l->quiet && s->why != STACKLESS_ENDS;
+}
+
 // Why it proves nothing that nothing was found; NULL: it does.
 static const char *why_open(const struct stackless_looks *l, const struct stackless_seen *s)
 {
-	return l->control ? l->control :
-	       l->way     ? l->way :
-	       s->unknown && !l->quiet ?
-			"no coroutine that was suspended there, this one included, was ever found: it may be "
-			"kept in a form that is not searched for" :
-			l->doubt;
+	return l->control                    ? l->control :
+	       l->way                        ? l->way :
+	       s->unknown && !is_quiet(l, s) ? why_unknown(s) :
+					       l->doubt;
 }
 
 static void decide(struct obligations *p, const struct world *w, const struct image *m,
@@ -57,7 +79,7 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 		       "one word leads to it: its owner's"};
 	if (l->quiet)
 		p->items[PROOF_P6B] = (struct obligation){HOLDS_TRUE, PROOF_QUIET};
-	p->closure = lost && s->unknown && l->quiet ? "quiet" : lost ? "unreachable" : NULL;
+	p->closure = lost && is_quiet(l, s) ? "quiet" : lost ? "unreachable" : NULL;
 	(void)w;
 	p->verdict = !complete                       ? VERDICT_INCONCLUSIVE :
 		     s->answer == STACKLESS_NUMBERED ? VERDICT_SUSPECT :
@@ -109,7 +131,7 @@ void stackless_case(struct verdict_case *c, const struct pass *pass, const struc
 	c->refuted =
 		s->answer == STACKLESS_NUMBERED ?
 			"the coroutine waits for something else, or the program finds it by that number and resumes it" :
-		s->answer == STACKLESS_LOST && s->unknown && m->stackless.quiet ?
+		s->answer == STACKLESS_LOST && is_quiet(&m->stackless, s) ?
 			"a pointer to its frame is in disguise, and the program, once stopped and continued, resumes "
 			"it on EINTR" :
 		s->answer == STACKLESS_LOST ?

@@ -6,10 +6,12 @@
 #include "engine/inspect/inspect.h"
 #include "engine/stackless/closes.h"
 #include "engine/stackless/functions.h"
+#include "engine/stackless/known_waits.h"
 #include "frames/stackless.h"
 
 enum awaiting_answer {
 	AWAITING_OPEN,     // it could not be told
+	AWAITING_ARMED,    // nothing does, but an event may come of a descriptor whose number it holds
 	AWAITING_REACHED,  // something leads to it that may resume it
 	AWAITING_OWNED,    // what leads to it are coroutines that await it, and what its descriptor's
 			   // registration led to
@@ -27,9 +29,12 @@ struct awaiting_one { // by row of the list
 			     // it: that one's resume function, and where in its frame the first word is that
 			     // leads to it; 0: it is owned
 	uint64_t promise_at;
-	uint64_t closed; // when the last such descriptor was, also if it was its own
-	bool known;      // its kind is kept in a form that is searched for (known_waits.h)
-	uint64_t digest; // frame_digest.h: of one that there is something to tell of
+	uint64_t closed;    // when the last such descriptor was, also if it was its own
+	enum known_how how; // of one that is lost: is its kind kept in a form that is searched for?
+	bool ends;          // what leads to it is the end of the block before it (ends.h)
+	bool armed;         // an event may come that leads to it, or of a descriptor whose number it holds
+	uint64_t since_ns;  // a look saw it, and none saw a change since; 0: it is not known
+	uint64_t digest;    // frame_digest.h: of one that there is something to tell of
 };
 
 struct awaiting {

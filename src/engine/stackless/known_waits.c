@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The awaiter decides in which form a handle is kept, so coroutines that are suspended at the same place are
-// of one kind. Words on stacks do not count: a call has left them there. Nor does what a coroutine that
-// awaits another one has among its variables: nobody is resumed by it.
+// of one kind. A registration's data is given back by the kernel, so what it leads to can be resumed by it.
+// A word in memory may be a copy that nobody uses any more: a queue of what was resumed last is full of them.
+// There is none of a coroutine that was not resumed since it was made. Of others it proves something only of
+// a coroutine that was itself found by a word, which was taken away without another one being put there.
 #include "engine/stackless/known_waits.h"
 
 #include <stdlib.h>
@@ -10,146 +12,131 @@
 
 #include "base/grow.h"
 #include "base/search.h"
-#include "search/disguise/disguise.h"
-#include "search/mark/graph.h"
 
-enum { EDGES_MOST = 64, PLACES_MOST = 65536, ONCE_MOST = 256, HANDLE_TO_PROMISE = 16 };
-
-static struct known_wait place_of(const struct stackless *s)
-{
-	return (struct known_wait){s->pair->resume, s->known ? s->index : UINT64_MAX};
-}
+enum { PLACES_MOST = 65536, WORDS_MOST = 4096, OF_ONE_OFFSET = 2 };
+enum { NO_WORD, PERHAPS_LEFT, IN_USE };
 
 static bool is_before(const struct known_wait *a, const struct known_wait *b)
 {
 	return a->resume < b->resume || (a->resume == b->resume && a->index < b->index);
 }
 
+static bool is_same(const struct known_wait *a, const struct known_wait *b)
+{
+	return a->resume == b->resume && a->index == b->index;
+}
+
 static size_t at_of(const struct known_waits *k, const struct known_wait *p)
 {
-	return FIRST_NOT(k->n, i, is_before(&k->v[i], p));
+	return FIRST_NOT(k->n, i, is_before(&k->v[i].at, p));
 }
 
-bool known_waits_has(const struct known_waits *k, const struct stackless *s)
+static struct known_place *place(struct known_waits *k, const struct known_wait *p)
 {
-	struct known_wait p = place_of(s);
-	size_t at = at_of(k, &p);
-	return at < k->n && !is_before(&p, &k->v[at]);
-}
-
-static void add(struct known_waits *k, const struct stackless *s)
-{
-	struct known_wait p = place_of(s);
-	size_t at = at_of(k, &p);
-	if (known_waits_has(k, s) || k->n >= PLACES_MOST || GROW(k->v, k->n, k->room))
-		return;
+	size_t at = at_of(k, p);
+	if (at < k->n && is_same(&k->v[at].at, p))
+		return &k->v[at];
+	if (k->n >= PLACES_MOST || GROW(k->v, k->n, k->room))
+		return NULL;
 	memmove(k->v + at + 1, k->v + at, (k->n - at) * sizeof(*k->v));
-	k->v[at] = p;
+	k->v[at] = (struct known_place){.at = *p};
 	k->n++;
+	return &k->v[at];
 }
 
-static bool on_stack(const struct inspection *l, uint64_t at)
+void known_waits_sure(struct known_waits *k, struct known_wait p)
 {
-	const struct maps_line *m = proc_maps_find(&l->maps, at);
-	for (size_t i = 0; m && i < l->tasks.n; i++)
-		if (l->tasks.v[i].sp >= m->lo && l->tasks.v[i].sp < m->hi && at >= l->tasks.v[i].sp)
-			return true;
-	return false;
+	struct known_place *there = place(k, &p);
+	if (there)
+		there->sure = true;
 }
 
-// Is this group that of one which awaits it?
-static bool awaits_it(const struct awaiting *a, struct graph *g, uint32_t row, uint32_t group)
+void known_waits_armed(struct known_waits *k, struct known_wait p)
 {
-	size_t steps = 0;
-	for (row = a->list.v[row].awaited_by; row != STACKLESS_NONE && steps < a->list.n;
-	     row = a->list.v[row].awaited_by, steps++)
-		if (a->v[row].suspect != STACKLESS_NONE && graph_group(g, a->v[row].suspect) == group)
-			return true;
-	return false;
+	struct known_place *there = place(k, &p);
+	if (there)
+		there->armed = true;
 }
 
-// Which address of the frame the word holds, in a form that a word can have; false: none. Into the frame it
-// counts as it is, if the frame lies in no other one's.
-static bool leads_to(const struct inspection *l, const struct stackless *s, uint64_t at, uint64_t *offset)
+// Two of a kind are enough; those that were not resumed are better.
+void known_waits_word(struct known_waits *k, const struct known_word *w)
 {
-	uint64_t word = 0, address;
-	memory_peek(&l->memory, at, &word, sizeof(word), false);
-	address = word & SPAN_ADDRESS_MASK;
-	*offset = address - s->at;
-	if (!s->nested && address >= s->block.lo && address < s->block.hi)
-		return true;
-	for (unsigned f = DISGUISE_NONE; f < DISGUISE_WORDS; f++) {
-		bool tagged;
-		*offset = (f == DISGUISE_NONE ? address : disguise_address(f, word, &tagged)) - s->at;
-		if (!*offset || *offset == HANDLE_TO_PROMISE)
-			return true;
-	}
-	return false;
-}
-
-// A single word may be left of something that was there before; not so if a word leads to another coroutine
-// of the kind in the same way.
-static bool is_second(struct known_waits *k, const struct stackless *s, uint64_t offset)
-{
-	struct known_wait p = place_of(s);
-	for (size_t i = 0; i < k->nonce; i++) {
-		struct known_once *o = &k->once[i];
-		if (o->place.resume == p.resume && o->place.index == p.index && o->offset == offset)
-			return o->at != s->at;
-	}
-	if (k->nonce < ONCE_MOST && !GROW(k->once, k->nonce, k->once_room))
-		k->once[k->nonce++] = (struct known_once){p, offset, s->at};
-	return false;
-}
-
-// Even where what holds the word is itself lost: the form is the same.
-static bool is_kept(struct known_waits *k, const struct awaiting *a, const struct inspection *l,
-		    struct graph *g, uint32_t row)
-{
-	const struct stackless *s = &a->list.v[row];
-	uint32_t own = graph_group(g, a->v[row].suspect);
-	const struct graph_edge *e;
-	uint64_t offset;
-	for (size_t n = 0; n < EDGES_MOST && (e = graph_edge_to(g, own, n)); n++) {
-		if (e->from == own || on_stack(l, e->at) || !leads_to(l, s, e->at, &offset) ||
-		    (e->from != GRAPH_OUTSIDE && awaits_it(a, g, row, e->from)))
+	struct known_word *worse = NULL;
+	size_t same = 0;
+	for (size_t i = 0; i < k->nwords; i++) {
+		struct known_word *o = &k->words[i];
+		if (!is_same(&o->place, &w->place) || o->offset != w->offset || o->single != w->single)
 			continue;
-		bool handle = !offset || offset == HANDLE_TO_PROMISE;
-		if ((handle && e->from == GRAPH_OUTSIDE) || is_second(k, s, offset))
-			return true;
+		if (o->coroutine == w->coroutine && o->created == w->created) {
+			o->at = w->at;
+			o->fresh |= w->fresh;
+			o->gone = false;
+			return;
+		}
+		same++;
+		worse = o->fresh ? worse : o;
 	}
-	return false;
+	if (same < OF_ONE_OFFSET) {
+		if (k->nwords < WORDS_MOST && !GROW(k->words, k->nwords, k->words_room))
+			k->words[k->nwords++] = *w;
+	} else if (worse && w->fresh) {
+		*worse = *w;
+	}
 }
 
-static bool waits(const struct awaiting *a, uint32_t row)
+void known_waits_left(struct known_waits *k, uint64_t at)
 {
-	const struct stackless *s = &a->list.v[row];
-	return a->v[row].suspect != STACKLESS_NONE && s->awaits == STACKLESS_NONE &&
-	       (s->state == STACKLESS_SUSPENDED || s->state == STACKLESS_INITIAL);
+	for (size_t i = 0; i < k->nwords; i++)
+		k->words[i].fresh &= k->words[i].at != at;
 }
 
-void known_waits_note(struct known_waits *k, struct awaiting *a, const struct inspection *l, struct graph *g)
+// A single word may be left of something that was there before, unless another one leads to another
+// coroutine in the same way.
+static int by_words(const struct known_waits *k, const struct known_wait *p)
 {
-	for (size_t i = 0; i < l->registrations.n; i++) {
-		const struct registration *r = &l->registrations.v[i];
-		uint32_t row = r->events & CTP_REG_EVENTS ? awaiting_row(a, r->data) : STACKLESS_NONE;
-		if (row != STACKLESS_NONE && waits(a, row))
-			add(k, &a->list.v[row]);
-	}
-	for (uint32_t i = 0; i < a->list.n && !inspect_late(l); i++) {
-		const struct closes_one *c = a->v[i].close;
-		if (!waits(a, i) || known_waits_has(k, &a->list.v[i]))
+	int best = NO_WORD;
+	for (size_t i = 0; i < k->nwords; i++) {
+		const struct known_word *a = &k->words[i];
+		if (!is_same(&a->place, p))
 			continue;
-		if ((c && closes_waited(c)) || is_kept(k, a, l, g, i))
-			add(k, &a->list.v[i]);
+		int is = a->single ? (a->fresh ? IN_USE : PERHAPS_LEFT) : NO_WORD;
+		for (size_t j = 0; j < i; j++) {
+			const struct known_word *b = &k->words[j];
+			if (!is_same(&b->place, p) || b->offset != a->offset || b->coroutine == a->coroutine)
+				continue;
+			int both = a->fresh && b->fresh ? IN_USE : PERHAPS_LEFT;
+			is = both > is ? both : is;
+		}
+		best = is > best ? is : best;
 	}
-	for (uint32_t i = 0; i < a->list.n; i++)
-		a->v[i].known = known_waits_has(k, &a->list.v[i]);
+	return best;
+}
+
+enum known_how known_waits_how(const struct known_waits *k, struct known_wait p, bool intact)
+{
+	size_t at = at_of(k, &p);
+	bool told = at < k->n && is_same(&k->v[at].at, &p);
+	int words = told && k->v[at].sure ? IN_USE : by_words(k, &p);
+	if (words == NO_WORD)
+		return KNOWN_NEVER;
+	if (told && k->v[at].armed)
+		return KNOWN_ARMED;
+	return words == IN_USE || intact ? KNOWN_FOUND : KNOWN_LEFT;
+}
+
+const char *known_how_name(enum known_how how)
+{
+	static const char *const names[] = {[KNOWN_NEVER] = "never",
+					    [KNOWN_LEFT] = "left",
+					    [KNOWN_ARMED] = "armed",
+					    [KNOWN_ENDS] = "ends",
+					    [KNOWN_FOUND] = "found"};
+	return names[how];
 }
 
 void known_waits_deinit(struct known_waits *k)
 {
 	free(k->v);
-	free(k->once);
+	free(k->words);
 	*k = (struct known_waits){0};
 }

@@ -4,22 +4,49 @@
 // search recognises. That nothing leads to a coroutine proves nothing where none of its kind was ever found.
 #pragma once
 
-#include "engine/stackless/awaiting.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct known_waits {
-	struct known_wait { // a function, and where in it; sorted
-		uint64_t resume, index;
-	} * v;
-	size_t n, room;
-	struct known_once { // one word was found that leads to one of them, so far behind its begin
-		struct known_wait place;
-		uint64_t offset, at;
-	} * once;
-	size_t nonce, once_room;
+struct known_wait {
+	uint64_t resume, index; // a function, and where in it
 };
 
-// Notes those that this search has found, and those to which a registration leads or led until its descriptor
-// was closed. a->v has the answers; there it is noted of each whether its kind is known.
-void known_waits_note(struct known_waits *k, struct awaiting *a, const struct inspection *l, struct graph *g);
-bool known_waits_has(const struct known_waits *k, const struct stackless *s);
+// A word was found that leads to a coroutine which is suspended there.
+struct known_word {
+	struct known_wait place;
+	uint64_t at, offset;         // the word, and how far behind the frame's begin it leads
+	uint64_t coroutine, created; // created: 0, its birth was not seen
+	bool single;                 // its handle, in static storage: one such word is enough
+	bool fresh;                  // no event has come since the coroutine was made: it was not resumed
+	bool gone;                   // it is not suspended there any more
+};
+
+enum known_how {
+	KNOWN_NEVER, // none that is suspended there was found
+	KNOWN_LEFT,  // some were, but what led to them may be left of before
+	KNOWN_ARMED, // nothing led to one for whose open descriptor an event may come
+	KNOWN_ENDS,  // it is, but what leads to this one may be more than the end of another block
+	KNOWN_FOUND, // its kind is kept in a form that is searched for
+};
+
+struct known_waits {
+	struct known_place { // sorted
+		struct known_wait at;
+		bool sure;  // a registration leads there, or did
+		bool armed; // KNOWN_ARMED
+	} * v;
+	size_t n, room;
+	struct known_word *words;
+	size_t nwords, words_room;
+};
+
+void known_waits_sure(struct known_waits *k, struct known_wait place);
+void known_waits_armed(struct known_waits *k, struct known_wait place);
+void known_waits_word(struct known_waits *k, const struct known_word *w);
+// The word went on leading to a coroutine that was resumed: none like it is fresh.
+void known_waits_left(struct known_waits *k, uint64_t at);
+// `intact`: the coroutine in question itself was found before, and what led to it was taken away since.
+enum known_how known_waits_how(const struct known_waits *k, struct known_wait place, bool intact);
+const char *known_how_name(enum known_how how);
 void known_waits_deinit(struct known_waits *k);

@@ -112,8 +112,9 @@ static json_t *close_of(const struct closes_one *c)
 static const char *answer_word(enum awaiting_answer a)
 {
 	static const char *const words[] = {
-		[AWAITING_OPEN] = "open", [AWAITING_REACHED] = "reached",   [AWAITING_OWNED] = "owned",
-		[AWAITING_HELD] = "held", [AWAITING_NUMBERED] = "numbered", [AWAITING_LOST] = "lost"};
+		[AWAITING_OPEN] = "open",   [AWAITING_ARMED] = "armed", [AWAITING_REACHED] = "reached",
+		[AWAITING_OWNED] = "owned", [AWAITING_HELD] = "held",   [AWAITING_NUMBERED] = "numbered",
+		[AWAITING_LOST] = "lost"};
 	return words[a];
 }
 
@@ -123,11 +124,12 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 	const struct stackless *s = &a->list.v[row];
 	const struct awaiting_one *one = &a->v[row];
 	bool single = stackless_may_be_initial(s) && !stackless_at(&a->list, s).landing;
-	json_t *o = json_pack("{s:i, s:s, s:I, s:s, s:s, s:s, s:b, s:b, s:b, s:o, s:o}", "v", 1, "what",
+	json_t *o = json_pack("{s:i, s:s, s:I, s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:o, s:o}", "v", 1, "what",
 			      "coroutine", "id", (json_int_t)s->at, "state", stackless_state_name(s->state),
 			      "answer", answer_word(one->answer), "symbol", s->pair->symbol, "may_be_initial",
-			      stackless_may_be_initial(s), "single", single, "known", one->known, "stack",
-			      stack(out, a, told, row), "open", open_ways(l, s->block.lo));
+			      stackless_may_be_initial(s), "single", single, "known", one->how == KNOWN_FOUND,
+			      "how", known_how_name(one->how), "stack", stack(out, a, told, row), "open",
+			      open_ways(l, s->block.lo));
 	struct ctp_birth b;
 	if (o && ctp_births_find(l->r, s->at, &b))
 		json_object_set_new(o, "created",

@@ -12,7 +12,7 @@
 
 #include "engine/memory/reach.h"
 #include "engine/stackless/destroyed.h"
-#include "engine/stackless/known_waits.h"
+#include "engine/stackless/found_waits.h"
 #include "engine/stackless/lasting.h"
 #include "engine/stackless/stackless_lines.h"
 #include "engine/witness/quiescent.h"
@@ -37,7 +37,7 @@ struct stackless_watch {
 	const struct keys *keys;
 	struct functions functions;
 	struct closes closes;
-	struct known_waits kinds;
+	struct found_waits kinds;
 	struct lasting lasting; // of the last look that could tell
 	struct proc_tasks last; // threads at the last check
 	uint64_t moved;         // of the tables, when the closes were read
@@ -66,7 +66,7 @@ void stackless_watch_free(struct stackless_watch *w)
 		return;
 	functions_deinit(&w->functions);
 	closes_deinit(&w->closes);
-	known_waits_deinit(&w->kinds);
+	found_waits_deinit(&w->kinds);
 	lasting_deinit(&w->lasting);
 	proc_tasks_deinit(&w->last);
 	free(w);
@@ -86,7 +86,7 @@ bool stackless_watch_any(struct stackless_watch *w)
 
 struct looking {
 	struct awaiting a;
-	struct known_waits *kinds;
+	struct found_waits *kinds;
 };
 
 static bool find(struct inspection *l)
@@ -99,7 +99,7 @@ static void answer(struct inspection *l, struct graph *g)
 {
 	struct looking *k = l->others->ctx;
 	awaiting_answer(&k->a, l, g);
-	known_waits_note(k->kinds, &k->a, l, g);
+	found_waits_note(k->kinds, &k->a, l, g);
 }
 
 // What leads where could not be told. True: what an earlier look told stays, as far as nothing has changed.
@@ -115,7 +115,7 @@ static bool stays(struct stackless_watch *w, const char *why)
 static bool asks_for_quiet(const struct awaiting *a)
 {
 	for (size_t i = 0; i < a->list.n; i++)
-		if (a->v[i].answer == AWAITING_LOST && !a->v[i].known)
+		if (a->v[i].answer == AWAITING_LOST && a->v[i].how != KNOWN_FOUND)
 			return true;
 	return false;
 }

@@ -68,6 +68,19 @@ static int read_open(struct stackless_seen *s, const json_t *a)
 	return 0;
 }
 
+static unsigned why_unknown(const json_t *o)
+{
+	static const char *const names[] = {[STACKLESS_NEVER] = "never",
+					    [STACKLESS_LEFT] = "left",
+					    [STACKLESS_ARMED] = "armed",
+					    [STACKLESS_ENDS] = "ends"};
+	const char *how = json_string_value(json_object_get(o, "how"));
+	for (unsigned i = 0; how && i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(names[i], how))
+			return i;
+	return STACKLESS_NEVER;
+}
+
 static int add_coroutine(struct stackless_looks *l, const json_t *o)
 {
 	static const char *const answers[] = {[STACKLESS_LOST] = "lost",
@@ -94,7 +107,8 @@ static int add_coroutine(struct stackless_looks *l, const json_t *o)
 				     .initial = state && !strcmp(state, "initial"),
 				     .may_be_initial = flag(o, "may_be_initial"),
 				     .single = flag(o, "single"),
-				     .unknown = json_is_false(json_object_get(o, "known"))};
+				     .unknown = json_is_false(json_object_get(o, "known")),
+				     .why = why_unknown(o)};
 	read_close(s, json_object_get(o, "close"));
 	const json_t *promise = json_object_get(o, "promise"), *created = json_object_get(o, "created");
 	s->promise_of = address(json_object_get(promise, "of"));

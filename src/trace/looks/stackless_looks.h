@@ -27,7 +27,13 @@ struct stackless_seen {
 	bool initial;        // it was never started,
 	bool may_be_initial; // or so it is if it is suspended at its function's own line
 	bool single;         // and its function suspends at one place alone
-	bool unknown;        // none that is suspended there was ever found in a form that is searched for
+	bool unknown;        // it is not known that its kind is kept in a form that is searched for,
+	enum {
+		STACKLESS_NEVER, // as none that is suspended there was ever found,
+		STACKLESS_LEFT,  // or only by words that may be left of before,
+		STACKLESS_ARMED, // or nothing led to one whose descriptor was open and registered,
+		STACKLESS_ENDS   // or words lead to it that may be another block's end
+	} why;
 	uint32_t stack;      // as in slices.h: of its awaits
 	struct witness ways; // of it, only `open`: the words that lead to it
 	uint64_t promise_of; // STACKLESS_OWNED, unless the promise of this resume function's frame leads to

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// found_waits.h - what one look says of how the program keeps its coroutines (known_waits.h), and since when
+// each waits (seen_waits.h).
+#pragma once
+
+#include "engine/stackless/awaiting.h"
+#include "engine/stackless/known_waits.h"
+#include "engine/stackless/seen_waits.h"
+
+struct found_waits {
+	struct known_waits known;
+	struct seen_waits seen;
+};
+
+// Notes those that this search has found, and those to which a registration leads or led until its descriptor
+// was closed. a->v has the answers; there it is noted of each that is lost whether its kind is known, and of
+// each that waits since when.
+void found_waits_note(struct found_waits *f, struct awaiting *a, const struct inspection *l, struct graph *g);
+void found_waits_deinit(struct found_waits *f);
