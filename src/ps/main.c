@@ -264,24 +264,18 @@ static int search_process(pid_t pid, const struct known *known)
 	return status;
 }
 
-// Of a traced program the engine says what is lost, with proof. Returns the status.
-static int say_traced(struct found *f)
+// The core of a traced process has its tables: the analysis says what is lost, with proof.
+static int say_traced_core(struct found *f)
 {
-	if (f->core)
-		fprintf(stderr,
-			"ctp-ps: %s: --lost is for programs that were never traced; see ctp-analyze %s\n",
-			f->core_path, f->core_path);
-	else
-		fprintf(stderr,
-			"ctp-ps: %d is traced, and --lost is for programs that never were; its ctp-run looks for lost coroutines, "
-			"and ctp-analyze reports them\n",
-			(int)f->pid);
+	fprintf(stderr, "ctp-ps: %s: --lost is for programs that were not traced; see ctp-analyze %s\n",
+		f->core_path, f->core_path);
 	find_release(f);
 	return EXIT_UNDECIDED;
 }
 
-// The tables of one that ctp-run has attached to lack what has not run since: a search has them all.
-static int search_attached(struct found *f)
+// The tables do not tell what leads where, and those of one that ctp-run has attached to lack what has not
+// run since: a search has all. ctp's own memory in it does not count.
+static int search_traced(struct found *f)
 {
 	struct known known;
 	int e = known_read(&known, f);
@@ -299,7 +293,7 @@ static int show_process(pid_t pid)
 	if (e == FIND_NOT_TRACED)
 		return search_process(find_whole(pid), NULL);
 	if (!e && settings.lost)
-		return f.header.ext.options & CTP_OPT_ATTACH ? search_attached(&f) : say_traced(&f);
+		return search_traced(&f);
 	return e ? say(pid, e) : show(&f);
 }
 
@@ -311,7 +305,7 @@ static int show_core(const char *path)
 	const struct search_source from = {.core = path, .saved = settings.saved, .lost = settings.lost};
 	int e = find_core(path, &f, &why);
 	if (!e)
-		return settings.lost ? say_traced(&f) : show(&f);
+		return settings.lost ? say_traced_core(&f) : show(&f);
 	if (e != -EPROTO || !why)
 		return say_core(path, e, why);
 	e = search_rows(&l, &from, settings.all || settings.nids, &searched);

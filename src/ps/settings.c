@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 	 "event",
 	 OPTION_FLAG, SETS(why)},
 	{"lost", 0, NULL,
-	 "in a program that was never traced: list only coroutines that nothing references; exit status 1 if there are any",
+	 "list only coroutines that nothing references; exit status 1 if there are any",
 	 OPTION_FLAG, SETS(lost)},
 	{"stop", 0, NULL,
 	 "with --lost or --save: hold all threads of the process meanwhile (--lost then searches once, not twice); a "

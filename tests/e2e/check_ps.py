@@ -575,6 +575,9 @@ def check_lost(case):
     listing = listed(case, process.pid)
     waits = [c["waits"] for g in listing["groups"] for c in g["coroutines"]]
     equal([len(w) == 1 and w[0]["open"] for w in waits], [False] * 3, "all closed")
+    done = ps(case, "--lost", "--stop", child_of(process.pid))
+    equal(done.status, 1, f"--lost of a traced process: {done}")
+    need("3 of 3 coroutines: nothing in" in done.out and "(traced: found by search)" in done.out, done.out)
 
 
 # A process that maps a region that it made up: what is read from standard input.

@@ -172,6 +172,19 @@ def check_counted(case, compiler, name, many, verdict):
     need(all(f["rule"] == "CTP029" and f["verdict"] == verdict for f in report["findings"]), f"{said(report)}: {lines}")
 
 
+def check_long_waits(case, compiler):
+    """Reached, and resumed by nobody while a timer's coroutine is: a fact, with the place; nothing of the other."""
+    path = program(case, compiler, source=TARGETS / "stackless_disguised.cpp")
+    process = case.ctp_start(path, "in_list_beside_timer")
+    process.wait_for("ready")
+    until(lambda: [line for line in looked(case.dir / "ctp.data") if line["what"] == "waits"], "a look at what waits for long")
+    os.kill(child_of(process.pid), signal.SIGTERM)
+    process.done()
+    text = " ".join(case.analyze().out.split())
+    need("3 C++20 coroutines are suspended in waits_in_list stackless_disguised.cpp:" in text, text)
+    need("timed" not in text and "CTP029" not in text, text)
+
+
 def listing(case, pid, *words):
     done = case.run(case.build / "src/ps/ctp-ps", "--json", *words, pid)
     equal(done.status, 0, done.err)
@@ -237,6 +250,19 @@ def check_lost(case, compiler, name, many):
     text = case.run(case.build / "src/ps/ctp-ps", "--lost", "--stop", process.pid).out
     need(f"{found} of {out['all']} coroutines: nothing in the process's memory" in text and "PROVEN" not in text, text)
     process.end()
+
+
+def check_lost_traced(case, compiler):
+    """Under ctp-run: its own tables of frames lead to nobody."""
+    process = case.ctp_start(program(case, compiler), "popped", COUNT, "listens")
+    process.wait_for("ready")
+    until(lambda: searched(case.dir / "ctp.data"), "a look")
+    done = case.run(case.build / "src/ps/ctp-ps", "--lost", "--stop", "--json", child_of(process.pid))
+    equal(done.status, 1, done)
+    out = json.loads(done.out)
+    need(COUNT - 1 <= sum(g["count"] for g in out["groups"]) <= COUNT, done.out[:2000])
+    os.kill(child_of(process.pid), signal.SIGTERM)
+    process.done()
 
 
 def check_lost_undecided(case):
@@ -561,6 +587,8 @@ def checks():
             yield f"never_seen/{name}/{short}", lambda case, c=compiler, n=name: check_never_seen(case, c, n)
         for name in DISGUISED:
             yield f"disguised/{name}/{short}", lambda case, c=compiler, n=name: check_disguised(case, c, n)
+        yield f"lost_traced/{short}", lambda case, c=compiler: check_lost_traced(case, c)
+        yield f"long_waits/{short}", lambda case, c=compiler: check_long_waits(case, c)
         for name, (many, verdict) in COUNTED.items():
             yield f"disguised/{name}/{short}", lambda case, c=compiler, n=name, m=many, v=verdict: check_counted(case, c, n, m, v)
         yield f"hostile/forged/{short}", lambda case, c=compiler: check_forged(case, c)

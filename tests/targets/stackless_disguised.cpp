@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -270,6 +271,34 @@ AWAY static void behind_full_block()
 	}
 }
 
+// Waiters in a list, which nobody resumes, while a timer goes on.
+static std::vector<handle> waiters;
+
+static detached waits_in_list()
+{
+	co_await hands{[](handle h) { waiters.push_back(h); }};
+}
+
+static detached timed(int fd)
+{
+	uint64_t expired;
+	for (;;) {
+		co_await hands{[fd](handle h) { add(fd, h.address()); }};
+		if (read(fd, &expired, sizeof(expired)) < 0)
+			abort();
+	}
+}
+
+AWAY static void in_list_beside_timer()
+{
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	itimerspec t = {{0, 200000000}, {0, 200000000}};
+	timerfd_settime(fd, 0, &t, nullptr);
+	for (int i = 0; i < count; i++)
+		waits_in_list();
+	timed(fd);
+}
+
 static const struct {
 	const char *name;
 	void (*make)();
@@ -283,6 +312,7 @@ static const struct {
 	{"by_number_closed", by_number_closed},
 	{"ring_of_resumed", ring_of_resumed},
 	{"behind_full_block", behind_full_block},
+	{"in_list_beside_timer", in_list_beside_timer},
 };
 
 int main(int argc, char **argv)

@@ -72,27 +72,43 @@ static void ends(void **state)
 	memory_close(&t.l.memory);
 }
 
-static void alone(void **state)
+static void they_are_taken_out(void **state)
 {
 	struct two t = {0};
+	struct ends taken = {0};
+	bool marked[2] = {false, false};
 	(void)state;
 	if (SANITIZED || !make(&t))
 		skip();
+	t.l.deadline_ns = UINT64_MAX;
 	t.words[0] = (uintptr_t)t.before;
 	t.words[1] = (uintptr_t)t.frame - 16;
 	graph_word(&t.g, (uintptr_t)&t.words[1], t.words[1]);
+	graph_word(&t.g, (uintptr_t)&t.words[2], (uintptr_t)t.frame);
+	assert_int_equal(t.g.nedges, 2);
+	assert_true(ends_take(&taken, &t.l, &t.g));
+	assert_int_equal(taken.n, 1);
+	assert_int_equal(t.g.nedges, 1);
+	assert_int_equal(t.g.edges[0].at, (uintptr_t)&t.words[2]);
 	assert_true(graph_spread(&t.g));
-	assert_true(ends_alone(&t.l, &t.g, 0));
-	t.words[2] = (uintptr_t)t.frame;
-	graph_word(&t.g, (uintptr_t)&t.words[2], t.words[2]);
+	assert_true(ends_mark(&taken, &t.g, marked));
+	assert_false(marked[0]); // it is reached
+	t.g.nedges = 0;
+	t.g.reached[0] = false;
 	assert_true(graph_spread(&t.g));
-	assert_false(ends_alone(&t.l, &t.g, 0));
+	assert_true(ends_mark(&taken, &t.g, marked));
+	assert_true(marked[0]);
+	marked[0] = false;
+	taken.v[0].from = 0; // one that is lost itself has the word
+	assert_true(ends_mark(&taken, &t.g, marked));
+	assert_false(marked[0]);
+	ends_deinit(&taken);
 	graph_deinit(&t.g);
 	memory_close(&t.l.memory);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(ends), cmocka_unit_test(alone)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(ends), cmocka_unit_test(they_are_taken_out)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@
 #include "analyze/report/stackless_destroyed.h"
 #include "analyze/report/stackless_places.h"
 #include "analyze/report/stackless_sums.h"
+#include "analyze/report/stackless_waits.h"
 #include "analyze/report/taken.h"
 #include "base/file.h"
 #include "base/grow.h"
@@ -278,6 +279,7 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 		e = parked_never_facts(r);
 	if (!e && selected(settings->rules, rules_id[RULE_WRONG_WAITER]))
 		e = taken_facts(r);
+	e = e ? e : stackless_waits_facts(r);
 	return e ? e : stackless_destroyed_facts(r);
 }
 

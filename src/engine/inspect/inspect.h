@@ -89,6 +89,8 @@ struct graph;
 struct inspect_others {
 	// Finds the suspects anew, in memory that is held. False: it could not.
 	bool (*find)(struct inspection *l);
+	// All words are known, and what leads where is not: it may take some out.
+	void (*prepare)(struct inspection *l, struct graph *g);
 	// What leads where is known: answers P6a of each; a suspect whose `firm` it sets gets the words
 	// named.
 	void (*answer)(struct inspection *l, struct graph *g);

@@ -318,6 +318,8 @@ static const char *settle(struct reach *r, bool all)
 {
 	r->reported = calloc(r->s.g.n + 1, sizeof(*r->reported));
 	r->second = calloc(r->l->n + 1, sizeof(*r->second));
+	if (r->l->others)
+		r->l->others->prepare(r->l, &r->s.g);
 	if (!r->reported || !r->second || !graph_spread(&r->s.g))
 		return "memory was searched, but ctp-run had too little of its own to judge it";
 	if (!cancelled_find(r->l, &r->s.g))

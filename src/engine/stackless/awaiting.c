@@ -16,7 +16,6 @@
 #include "base/search.h"
 #include "ctp/births.h"
 #include "engine/inspect/site.h"
-#include "engine/stackless/ends.h"
 #include "engine/stackless/frame_digest.h"
 #include "engine/stackless/numbered.h"
 #include "search/mark/graph.h"
@@ -162,6 +161,7 @@ void awaiting_deinit(struct awaiting *a)
 		stackless_deinit(&a->list);
 	free(a->v);
 	free(a->suspects);
+	ends_deinit(&a->ends);
 	*a = (struct awaiting){.functions = a->functions, .closes = a->closes};
 }
 
@@ -338,11 +338,7 @@ static bool all_allowed(struct way *w, uint32_t group, unsigned depth)
 	const struct graph_edge *e;
 	bool any = false;
 	for (size_t n = 0; (e = graph_edge_to(w->g, group, n)); n++) {
-		if (n == EDGES_MOST)
-			return false;
-		if (ends_word(w->l, w->g, e))
-			continue;
-		if (e->from == GRAPH_OUTSIDE)
+		if (n == EDGES_MOST || e->from == GRAPH_OUTSIDE)
 			return false;
 		if (!w->g->reached[e->from])
 			continue;
@@ -361,11 +357,11 @@ static bool through_allowed(struct way *w, uint32_t group)
 	return all_allowed(w, group, 0);
 }
 
-static const struct graph_edge *only_word(const struct inspection *l, struct graph *g, uint32_t group)
+static const struct graph_edge *only_word(const struct graph *g, uint32_t group)
 {
 	const struct graph_edge *e, *one = NULL;
 	for (size_t n = 0; (e = graph_edge_to(g, group, n)); n++) {
-		if ((e->from != GRAPH_OUTSIDE && !g->reached[e->from]) || ends_word(l, g, e))
+		if (e->from != GRAPH_OUTSIDE && !g->reached[e->from])
 			continue;
 		if (one)
 			return NULL;
@@ -424,11 +420,6 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 	one->answer = AWAITING_REACHED;
 	if (s->a[PROOF_P6A].holds == HOLDS_FALSE)
 		return; // the kernel, or a register
-	if (ends_alone(l, w->g, group)) {
-		one->answer = AWAITING_LOST;
-		one->ends = s->firm = true;
-		return;
-	}
 	memset(w->allowed, 0, w->g->n + 1);
 	note_awaiter(a, w, row, group);
 	unsigned n = one->close ? graph_owners(w->g, one->close->was.reg_data & SPAN_ADDRESS_MASK, owners) :
@@ -437,7 +428,7 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 		w->allowed[owners[i]] |= owners[i] != group;
 	if (through_allowed(w, group))
 		one->answer = AWAITING_OWNED;
-	else if ((word = only_word(l, w->g, group)) && one->close)
+	else if ((word = only_word(w->g, group)) && one->close)
 		one->answer = AWAITING_HELD;
 	else if (word && (one->close = numbered_close(a->closes, l, &a->list.v[row], word->at)))
 		one->answer = AWAITING_NUMBERED;
@@ -446,8 +437,26 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct way *
 	s->firm = one->answer != AWAITING_REACHED;
 }
 
+void awaiting_prepare(struct awaiting *a, struct inspection *l, struct graph *g)
+{
+	ends_deinit(&a->ends);
+	ends_take(&a->ends, l, g);
+}
+
+// To which of them that are lost do words lead that were left out? What those lead to is as doubtful.
+static void note_ends(struct awaiting *a, struct graph *g)
+{
+	bool *marked = calloc(g->n + 1, sizeof(*marked));
+	bool all = !marked || !ends_mark(&a->ends, g, marked);
+	for (size_t i = 0; i < a->list.n; i++)
+		if (a->v[i].suspect != STACKLESS_NONE)
+			a->v[i].ends = all || marked[graph_group(g, a->v[i].suspect)];
+	free(marked);
+}
+
 void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g)
 {
+	note_ends(a, g);
 	join_closes(a, l, g);
 	struct way w = {.g = g, .a = a, .l = l};
 	w.allowed = calloc(g->n + 1, sizeof(bool));

@@ -5,6 +5,7 @@
 
 #include "engine/inspect/inspect.h"
 #include "engine/stackless/closes.h"
+#include "engine/stackless/ends.h"
 #include "engine/stackless/functions.h"
 #include "engine/stackless/known_waits.h"
 #include "frames/stackless.h"
@@ -31,7 +32,7 @@ struct awaiting_one { // by row of the list
 	uint64_t promise_at;
 	uint64_t closed;    // when the last such descriptor was, also if it was its own
 	enum known_how how; // of one that is lost: is its kind kept in a form that is searched for?
-	bool ends;          // what leads to it is the end of the block before it (ends.h)
+	bool ends;          // words that lead to it were left out, as the ends of other blocks
 	bool armed;         // an event may come that leads to it, or of a descriptor whose number it holds
 	uint64_t since_ns;  // a look saw it, and none saw a change since; 0: it is not known
 	uint64_t digest;    // frame_digest.h: of one that there is something to tell of
@@ -44,6 +45,7 @@ struct awaiting {
 	struct awaiting_one *v; // one for each of the list
 	struct suspect *suspects;
 	size_t nsuspects;
+	struct ends ends;       // words that were left out
 	bool found;             // the list is there
 	bool too_many;          // more than can be judged
 	char why[INSPECT_TEXT]; // they could not be found; empty
@@ -51,6 +53,8 @@ struct awaiting {
 
 // Finds the coroutines, and makes l->who of them, which is the caller's to free.
 bool awaiting_find(struct awaiting *a, struct inspection *l);
+// What leads where is about to be known: takes words out that mean something else.
+void awaiting_prepare(struct awaiting *a, struct inspection *l, struct graph *g);
 // What leads where is known.
 void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g);
 // The frame into which an address leads, or, if that one awaits another, the innermost of those; or

@@ -6,7 +6,11 @@
 // nothing else is likely, no more.
 #include "engine/stackless/ends.h"
 
-enum { WORD = 8, HEADER = 16, BESIDE = 3, IN_USE = 1, FLAGS = 7, EDGES_MOST = 64 };
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+enum { WORD = 8, HEADER = 16, BESIDE = 3, IN_USE = 1, FLAGS = 7 };
 
 static uint64_t word_at(const struct inspection *l, uint64_t at)
 {
@@ -37,16 +41,42 @@ bool ends_word(const struct inspection *l, struct graph *g, const struct graph_e
 	return false;
 }
 
-bool ends_alone(const struct inspection *l, struct graph *g, uint32_t group)
+bool ends_take(struct ends *t, const struct inspection *l, struct graph *g)
 {
-	const struct graph_edge *e;
-	bool any = false;
-	for (size_t n = 0; (e = graph_edge_to(g, group, n)); n++) {
-		if (e->from != GRAPH_OUTSIDE && !g->reached[e->from])
-			continue;
-		any = true;
-		if (n == EDGES_MOST || !ends_word(l, g, e))
+	size_t kept = 0;
+	bool room = true;
+	for (size_t i = 0; i < g->nedges; i++) {
+		bool is = room && !inspect_late(l) && ends_word(l, g, &g->edges[i]);
+		room &= !is || !GROW(t->v, t->n, t->room);
+		if (is && room)
+			t->v[t->n++] = g->edges[i];
+		else
+			g->edges[kept++] = g->edges[i];
+	}
+	g->nedges = kept;
+	return room;
+}
+
+bool ends_mark(const struct ends *t, struct graph *g, bool *marked)
+{
+	bool more = t->n;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < t->n; i++) {
+			const struct graph_edge *e = &t->v[i];
+			if (marked[e->to] || g->reached[e->to] ||
+			    (e->from != GRAPH_OUTSIDE && !g->reached[e->from] && !marked[e->from]))
+				continue;
+			more = marked[e->to] = true;
+		}
+		if (more && !graph_follow(g, marked))
 			return false;
 	}
-	return any;
+	return true;
+}
+
+void ends_deinit(struct ends *t)
+{
+	free(t->v);
+	*t = (struct ends){0};
 }

@@ -8,5 +8,13 @@
 
 // Does the word hold the end of the block before, and is the begin of that one beside it, as in a container?
 bool ends_word(const struct inspection *l, struct graph *g, const struct graph_edge *e);
-// Do words lead to the group, and only such?
-bool ends_alone(const struct inspection *l, struct graph *g, uint32_t group);
+struct ends {
+	struct graph_edge *v; // what was taken out
+	size_t n, room;
+};
+
+// Takes such words out of the graph, before it is spread. False: no memory; then some count.
+bool ends_take(struct ends *t, const struct inspection *l, struct graph *g);
+// Once it is spread: marks the groups that would be reached by what was taken out. False: no memory.
+bool ends_mark(const struct ends *t, struct graph *g, bool *marked);
+void ends_deinit(struct ends *t);

@@ -14,7 +14,8 @@
 #include "ctp/births.h"
 #include "engine/stackless/destroyed.h"
 
-enum { LINES_MOST = 10000, STACK_MOST = 32 };
+#define LONG_NS 1000000000ULL
+enum { LINES_MOST = 10000, STACK_MOST = 32, LONG_MOST = 64 };
 
 static void put(FILE *out, json_t *o)
 {
@@ -144,6 +145,57 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 	put(out, o);
 }
 
+// ------------------------------------------------------- who waits for long
+
+struct long_wait {
+	const struct stackless *first;
+	uint32_t row; // of that one
+	size_t n;
+	uint64_t least_ns, most_ns;
+};
+
+// Reached by memory alone, of long standing, and no event of a descriptor is awaited, as far as is known.
+static bool waits_long(const struct awaiting *a, uint32_t row, uint64_t ns)
+{
+	const struct awaiting_one *one = &a->v[row];
+	return one->answer == AWAITING_REACHED && !one->armed &&
+	       a->list.v[row].state == STACKLESS_SUSPENDED && one->since_ns && ns > one->since_ns &&
+	       ns - one->since_ns >= LONG_NS;
+}
+
+static struct long_wait *wait_at(struct long_wait *v, size_t *n, const struct stackless *s)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (v[i].first->pair == s->pair && v[i].first->index == s->index)
+			return &v[i];
+	if (*n == LONG_MOST)
+		return NULL;
+	v[*n] = (struct long_wait){.first = s, .least_ns = UINT64_MAX};
+	return &v[(*n)++];
+}
+
+static void long_waits(FILE *out, struct awaiting *a, struct idmap *told, uint64_t ns)
+{
+	struct long_wait v[LONG_MOST];
+	size_t n = 0;
+	for (uint32_t i = 0; i < a->list.n; i++) {
+		struct long_wait *w = waits_long(a, i, ns) ? wait_at(v, &n, &a->list.v[i]) : NULL;
+		if (!w)
+			continue;
+		uint64_t age = ns - a->v[i].since_ns;
+		w->row = w->n++ ? w->row : i;
+		w->least_ns = age < w->least_ns ? age : w->least_ns;
+		w->most_ns = age > w->most_ns ? age : w->most_ns;
+	}
+	for (size_t i = 0; i < n; i++) {
+		json_t *at = stack(out, a, told, v[i].row);
+		put(out,
+		    json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:o}", "v", 1, "what", "waits", "symbol",
+			      v[i].first->pair->symbol, "count", (json_int_t)v[i].n, "least_ns",
+			      (json_int_t)v[i].least_ns, "most_ns", (json_int_t)v[i].most_ns, "stack", at));
+	}
+}
+
 static void counts(FILE *out, const struct awaiting *a, const struct inspection *l, uint64_t ns)
 {
 	json_int_t by_state[STACKLESS_ENDED + 1] = {0}, open = 0;
@@ -185,6 +237,7 @@ void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspectio
 			coroutine(out, a, l, &told, i);
 			lines++;
 		}
+	long_waits(out, a, &told, ns);
 	idmap_deinit(&told);
 	destroyed_write(out, &a->functions->pairs, l->r);
 	fflush(out);

@@ -95,6 +95,12 @@ static bool find(struct inspection *l)
 	return awaiting_find(&k->a, l);
 }
 
+static void prepare(struct inspection *l, struct graph *g)
+{
+	struct looking *k = l->others->ctx;
+	awaiting_prepare(&k->a, l, g);
+}
+
 static void answer(struct inspection *l, struct graph *g)
 {
 	struct looking *k = l->others->ctx;
@@ -125,7 +131,7 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 {
 	struct looking k = {{.functions = &w->functions, .closes = &w->closes}, &w->kinds};
 	struct awaiting *a = &k.a;
-	const struct inspect_others others = {find, answer, &k};
+	const struct inspect_others others = {find, prepare, answer, &k};
 	uint64_t ns = proc_now_ns();
 	bool told = true;
 	l->keys = w->keys;

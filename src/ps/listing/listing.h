@@ -87,6 +87,7 @@ struct listing {
 	size_t inside;                             // what looks like a frame inside a block of something else
 	uint64_t bytes;                            // that were searched
 	char partial[160];                         // why not all was searched; "": it was
+	bool traced;                               // its tables were left aside
 	bool only_lost;                            // rows are those to which nothing leads,
 	size_t all;                                // of so many
 	const char *undecided; // why that could not be decided; the listing's; NULL: it was

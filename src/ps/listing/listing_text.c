@@ -246,8 +246,8 @@ static void print_top(const struct sheet *p)
 		return;
 	}
 	find_command(p->l->pid, command, sizeof(command));
-	fprintf(p->to, "%spid %d%s  %s  (not traced: found by search)\n", paint(p, BOLD), (int)p->l->pid,
-		paint(p, PLAIN), command);
+	fprintf(p->to, "%spid %d%s  %s  (%s: found by search)\n", paint(p, BOLD), (int)p->l->pid,
+		paint(p, PLAIN), command, p->l->traced ? "traced" : "not traced");
 }
 
 static void print_threads(const struct sheet *p)

@@ -341,6 +341,7 @@ static int look_now(struct listing *l, const struct search_source *from, struct 
 	if (e)
 		return e;
 	l->pid = im.pid;
+	l->traced = from->known;
 	if (from->known) {
 		im.skip = from->known->ours;
 		im.nskip = from->known->nours;

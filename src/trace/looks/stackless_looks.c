@@ -162,6 +162,22 @@ static int add_destroyed(struct stackless_looks *l, const json_t *o)
 	return 0;
 }
 
+static int add_wait(struct stackless_looks *l, const json_t *o)
+{
+	int e = GROW(l->waits, l->nwaits, l->waits_room);
+	char *symbol = e ? NULL : text(o, "symbol");
+	if (!symbol) {
+		l->bad_lines++;
+		return e;
+	}
+	struct stackless_wait *w = &l->waits[l->nwaits++];
+	*w = (struct stackless_wait){.symbol = symbol,
+				     .count = number(o, "count"),
+				     .least_ns = number(o, "least_ns"),
+				     .most_ns = number(o, "most_ns")};
+	return slices_stack_of(l->stacks, json_object_get(o, "stack"), SLICES_OUTERMOST, &w->stack);
+}
+
 static void read_steps(struct stackless_steps *s, const json_t *a)
 {
 	size_t i;
@@ -243,6 +259,8 @@ static int line(void *looks, const json_t *o)
 		return add_look(l, o);
 	if (what && !strcmp(what, "destroyed"))
 		return add_destroyed(l, o);
+	if (what && !strcmp(what, "waits"))
+		return add_wait(l, o);
 	if (what && !strcmp(what, "withdrawn")) {
 		withdraw(l, number(o, "id"));
 		return 0;
@@ -276,6 +294,9 @@ void stackless_looks_deinit(struct stackless_looks *s)
 		seen_deinit(&s->v[i]);
 	for (size_t i = 0; i < s->ndestroyed; i++)
 		free(s->destroyed[i].symbol);
+	for (size_t i = 0; i < s->nwaits; i++)
+		free(s->waits[i].symbol);
+	free(s->waits);
 	free(s->destroyed);
 	free(s->places);
 	free(s->v);

@@ -51,6 +51,12 @@ struct stackless_destroyed { // while they were suspended
 	uint32_t created_stack, first_stack; // stack ids: of their creation, of the first one's end
 };
 
+struct stackless_wait { // at one place, for long, reached and none of them resumed
+	char *symbol;
+	uint64_t count, least_ns, most_ns;
+	uint32_t stack; // of the first one
+};
+
 enum { STACKLESS_STEPS = 32 };
 
 struct stackless_steps { // instructions, and what each calls directly; 0: nothing
@@ -84,6 +90,8 @@ struct stackless_looks {
 	size_t nplaces, places_room;
 	struct stackless_destroyed *destroyed;
 	size_t ndestroyed, destroyed_room;
+	struct stackless_wait *waits;
+	size_t nwaits, waits_room;
 	uint64_t bad_lines;
 	struct slices_set *stacks; // while it is read
 };

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// To wait for long is what a worker does for which there is no work. So it is a fact: where, how many, and
+// since when, as the engine's looks at their frames have seen it.
+#include "analyze/report/stackless_waits.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analyze/case/stackless_case.h"
+#include "analyze/report/frames.h"
+#include "base/grow.h"
+#include "base/text.h"
+
+enum { PLACES_SHOWN = 5, PLACE_BYTES = 400 };
+
+struct place {
+	const struct image *m;
+	const struct stackless_wait *wait;
+};
+
+static int by_count(const void *a, const void *b)
+{
+	const struct stackless_wait *x = ((const struct place *)a)->wait,
+				    *y = ((const struct place *)b)->wait;
+	return x->count != y->count ? (x->count < y->count) - (x->count > y->count) :
+				      (x->most_ns < y->most_ns) - (x->most_ns > y->most_ns);
+}
+
+static int say(struct report *r, const struct place *p)
+{
+	char at[PLACE_BYTES], least[32], most[32];
+	const struct stackless_wait *w = p->wait;
+	frames_where(r->symbols[p->m - r->world->images], p->m, w->stack, at, sizeof(at));
+	text_duration(least, sizeof(least), w->least_ns);
+	text_duration(most, sizeof(most), w->most_ns);
+	return results_fact(&r->results, "INFO", w->count,
+			    "%" PRIu64 " C++20 coroutine%s suspended%s for at least %s%s%s; no look has seen "
+			    "one of them resumed",
+			    w->count, w->count == 1 ? " is" : "s are", at, least,
+			    w->count == 1 ? "" : ", the longest for ", w->count == 1 ? "" : most);
+}
+
+int stackless_waits_facts(struct report *r)
+{
+	struct place *v = NULL;
+	size_t n = 0, room = 0;
+	int e = 0;
+	for (size_t i = 0; !e && i < r->world->nimages; i++) {
+		const struct image *m = &r->world->images[i];
+		for (size_t k = 0; !e && stackless_counts(m) && k < m->stackless.nwaits; k++) {
+			e = GROW(v, n, room);
+			if (!e)
+				v[n++] = (struct place){m, &m->stackless.waits[k]};
+		}
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_count);
+	for (size_t i = 0; !e && i < n && i < PLACES_SHOWN; i++)
+		e = say(r, &v[i]);
+	free(v);
+	return e;
+}
