@@ -28,8 +28,7 @@ static const struct option_row rows[] = {
 	 "which descriptors each coroutine waits for: kind, peer, who opened it and where, its last "
 	 "event",
 	 OPTION_FLAG, SETS(why)},
-	{"lost", 0, NULL,
-	 "list only coroutines that nothing references; exit status 1 if there are any",
+	{"lost", 0, NULL, "list only coroutines that nothing references; exit status 1 if there are any",
 	 OPTION_FLAG, SETS(lost)},
 	{"stop", 0, NULL,
 	 "with --lost or --save: hold all threads of the process meanwhile (--lost then searches once, not twice); a "
