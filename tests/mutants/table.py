@@ -206,7 +206,6 @@ m("			bool file = *at->path == '/' && !bases_is_runtime(m, at->lo);", "			bool f
 m = of("src/search/disguise/products.c", "unit:products")
 m("		try_value(p, word ^ p->addends[i], at);", "		(void)0;", "a product that is xored as well is not seen")
 m("		if (address >> ADDRESS == 0 && address % WORD == 0 && ", "		if (address >> ADDRESS == 0 && ", "a product counts that is no pointer's")
-m("	if (hi - lo < HEX_LEAST || hi - lo > DECIMAL_MOST)", "	if (hi - lo < HEX_LEAST)", "part of a longer number is a product")
 
 m = of("src/search/disguise/varints.c", "unit:products")
 m("		if (memory_map(v->memory, address))", "		if (1)", "a row of distances may begin with any number")
