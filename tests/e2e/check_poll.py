@@ -4,10 +4,11 @@ registration is to epoll. Each fate of a reader (tests/targets/poll.c), by each
 of the calls; and what is said of io_uring, which is not seen."""
 import ctypes
 import os
+import re
 import signal
 
 from check_verdicts import describe, killed, ready
-from harness import Failed, Skip, child_of, equal, need, proc_state, tried, until, witness
+from harness import Failed, Skip, child_of, equal, need, proc_state, timeout, tried, until, witness
 
 CALLS = ("poll", "ppoll", "select", "pselect")
 
@@ -112,7 +113,19 @@ def check_rings(case):
     need("waits through io_uring and AIO are not seen: 1 ring" in said, f"facts: {report['facts']}")
 
 
+def check_mute_peer(case):
+    """Of six that wait in one place, as they should, one is not answered: the report leads there."""
+    case.ctp(timeout(3), case.build / "tests/museum/m-ok001_mute_peer")
+    _, report = case.report()
+    equal(report["findings"], [], "findings")
+    silent = [f for f in report["facts"] if "silent" in f["message"]]
+    equal(len(silent), 1, f"facts: {report['facts']}")
+    equal(silent[0]["count"], 1, "coroutines")
+    need(re.fullmatch(r"1 coroutine is suspended for \S+ s in ask ok001_mute_peer\.c:\d+.*, waiting for fd \d+ \(tcp 127\.0\.0\.1:\d+ .*\), "
+                      r"peer silent; \d+ waits ended there after \S+ \S+ at most", silent[0]["message"]), silent[0]["message"])
+
+
 CHECKS = [(f"{fate}_{call}", lambda case, call=call, fate=fate, check=tried(check_fate) if fate == "lost" else check_fate: check(case, call, fate))
           for fate in FATES for call in CALLS]
 CHECKS += [(f"stopped_{call}", lambda case, call=call: check_stopped(case, call)) for call in CALLS]
-CHECKS += [("rings", check_rings)]
+CHECKS += [("rings", check_rings), ("mute_peer", check_mute_peer)]

@@ -220,7 +220,7 @@ bool descriptors_wanted(const struct ctp_region *r)
 	struct ctp_walk w = ctp_walk_states(r);
 	for (uint64_t i = ctp_walk_from(&w, 0); i < w.n; i = ctp_walk_from(&w, i + 1)) {
 		const struct ctp_state *c = &r->states[i];
-		if (ctp_load32(&c->owner) == CTP_OWNER_GUEST && c->life == CTP_SUSPENDED && !c->nwaits &&
+		if (ctp_load32(&c->owner) == CTP_OWNER_GUEST && c->life == CTP_SUSPENDED &&
 		    c->entity == CTP_COROUTINE && c->runs)
 			return true;
 	}

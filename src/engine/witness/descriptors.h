@@ -10,5 +10,5 @@
 
 // Writes descriptors.jsonl anew, and what of them is unread. Stops at the deadline, between lines.
 void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t deadline_ns);
-// Is a coroutine suspended without a known wait, of which the descriptor that it used last may tell more?
+// Is a coroutine suspended of which the descriptor that it waits for, or used last, may tell more?
 bool descriptors_wanted(const struct ctp_region *r);
