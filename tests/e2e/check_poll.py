@@ -121,7 +121,7 @@ def check_mute_peer(case):
     silent = [f for f in report["facts"] if "silent" in f["message"]]
     equal(len(silent), 1, f"facts: {report['facts']}")
     equal(silent[0]["count"], 1, "coroutines")
-    need(re.fullmatch(r"1 coroutine is suspended for \S+ s in ask ok001_mute_peer\.c:\d+.*, waiting for fd \d+ \(tcp 127\.0\.0\.1:\d+ .*\), "
+    need(re.fullmatch(r"1 coroutine is suspended for \S+ s in .* <- ask \S*ok001_mute_peer\.c:\d+, waiting for fd \d+ \(tcp 127\.0\.0\.1:\d+ .*\), "
                       r"peer silent; \d+ waits ended there after \S+ \S+ at most", silent[0]["message"]), silent[0]["message"])
 
 

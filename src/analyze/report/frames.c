@@ -92,3 +92,27 @@ void frames_where(struct symbols *s, const struct image *m, uint32_t stack, char
 		snprintf(buf, bytes, " in %s", frames_name(at, name, sizeof(name)));
 	frames_deinit(&f);
 }
+
+void frames_chain(struct symbols *s, const struct image *m, uint32_t stack, unsigned most, char *buf,
+		  size_t bytes)
+{
+	struct frames f = {0};
+	char name[160], file[160];
+	size_t at = 0;
+	unsigned shown = 0;
+	*buf = 0;
+	if (!s || frames_read(&f, s, m, stack))
+		return;
+	bool known = false;
+	for (size_t i = 0; i < f.n; i++)
+		known = known || (!frames_is_library(f.items[i]) && f.items[i]->file);
+	for (size_t i = 0; i < f.n && shown < most && at < bytes; i++) {
+		const struct symbols_frame *e = f.items[i];
+		if (known && (frames_is_library(e) || !e->file))
+			continue;
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%s%s%s", shown++ ? " <- " : " in ",
+				       frames_name(e, name, sizeof(name)), e->file ? " " : "",
+				       e->file ? frames_place(e, file, sizeof(file)) : "");
+	}
+	frames_deinit(&f);
+}

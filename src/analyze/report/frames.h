@@ -12,3 +12,6 @@ int frames_read(struct frames *f, struct symbols *s, const struct image *m, uint
 // " in FUNCTION FILE:LINE": the innermost frame that is no library's; "" if that is not known. s: NULL,
 // too.
 void frames_where(struct symbols *s, const struct image *m, uint32_t stack, char *buf, size_t bytes);
+// The innermost frames whose source is known, so many at most; without any, the innermost of all.
+void frames_chain(struct symbols *s, const struct image *m, uint32_t stack, unsigned most, char *buf,
+		  size_t bytes);

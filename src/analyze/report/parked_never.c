@@ -111,36 +111,13 @@ static int sink(void *arg, const struct transition *t)
 	return 0;
 }
 
-// The innermost frames whose source is known; without any, the innermost of all.
-static void where(const struct never *l, uint32_t stack, char *buf, size_t bytes)
-{
-	struct frames f = {0};
-	char name[160], file[160];
-	size_t at = 0;
-	unsigned shown = 0;
-	*buf = 0;
-	if (!l->report->symbols ||
-	    frames_read(&f, l->report->symbols[l->m - l->report->world->images], l->m, stack))
-		return;
-	bool known = false;
-	for (size_t i = 0; i < f.n; i++)
-		known = known || (!frames_is_library(f.items[i]) && f.items[i]->file);
-	for (size_t i = 0; i < f.n && shown < FRAMES_SHOWN && at < bytes; i++) {
-		const struct symbols_frame *e = f.items[i];
-		if (known && (frames_is_library(e) || !e->file))
-			continue;
-		at += (size_t)snprintf(buf + at, bytes - at, "%s%s%s%s", shown++ ? " <- " : " in ",
-				       frames_name(e, name, sizeof(name)), e->file ? " " : "",
-				       e->file ? frames_place(e, file, sizeof(file)) : "");
-	}
-	frames_deinit(&f);
-}
-
 static int say(struct report *r, const struct never *l, const struct place *p)
 {
 	char span[32], at[600];
 	text_duration(span, sizeof(span), shot(l) - p->since_ns);
-	where(l, p->stack, at, sizeof(at));
+	struct symbols **symbols = l->report->symbols;
+	frames_chain(symbols ? symbols[l->m - l->report->world->images] : NULL, l->m, p->stack, FRAMES_SHOWN,
+		     at, sizeof(at));
 	return results_fact(&r->results, rules_id[RULE_PARKED], p->n,
 			    "%zu coroutine%s parked for %s%s, from where none was ever resumed; others were "
 			    "resumed %" PRIu64 " times since",

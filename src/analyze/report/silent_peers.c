@@ -21,7 +21,7 @@
 
 #define LONG_NS 1000000000ULL
 #define EVENTS_MOST 20000000ULL // in a history that is walked for this alone
-enum { PLACES_SHOWN = 5, TIMES = 10, SEVERAL = 2 };
+enum { PLACES_SHOWN = 5, TIMES = 10, SEVERAL = 2, FRAMES_SHOWN = 4 };
 
 struct waiter {
 	uint32_t stack;
@@ -137,14 +137,14 @@ static void count(struct silent *u)
 
 static int say(const struct silent *u, const struct place *p)
 {
-	char span[32], longest[32], place[200], more[24] = "", usual[96];
+	char span[32], longest[32], place[512], more[24] = "", usual[96];
 	struct symbols **symbols = u->report->symbols;
 	const struct ctp_fd *f = image_fd(u->m, p->lo);
 	const char *name = p->n == 1 ? descriptors_name(&u->m->descriptors, p->lo, f->gen) : NULL;
 	text_duration(span, sizeof(span), p->span_ns);
 	text_duration(longest, sizeof(longest), p->longest_ns);
-	frames_where(symbols ? symbols[u->m - u->report->world->images] : NULL, u->m, p->stack, place,
-		     sizeof(place));
+	frames_chain(symbols ? symbols[u->m - u->report->world->images] : NULL, u->m, p->stack, FRAMES_SHOWN,
+		     place, sizeof(place));
 	if (p->hi > p->lo)
 		snprintf(more, sizeof(more), " ... %d", p->hi);
 	if (p->ended)
