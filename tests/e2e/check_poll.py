@@ -125,7 +125,17 @@ def check_mute_peer(case):
                       r"peer silent; \d+ waits ended there after \S+ \S+ at most", silent[0]["message"]), silent[0]["message"])
 
 
+def check_cancelled_other(case):
+    """Of four that sleep, one is not resumed any more: the report leads there."""
+    case.ctp(timeout(3), case.build / "tests/museum/m-ok003_cancelled_other")
+    _, report = case.report()
+    longer = [f["message"] for f in report["facts"] if "meanwhile" in f["message"]]
+    equal(len(longer), 1, f"facts: {report['facts']}")
+    need(re.fullmatch(r"coroutine \d+ is parked for \S+ \S+ in .*keep_house \S*ok003_cancelled_other\.c:\d+.*, where it was resumed \d+ times? before, "
+                      r"after \S+ \S+ at most; others without a known wait were resumed \d+ times meanwhile", longer[0]), longer[0])
+
+
 CHECKS = [(f"{fate}_{call}", lambda case, call=call, fate=fate, check=tried(check_fate) if fate == "lost" else check_fate: check(case, call, fate))
           for fate in FATES for call in CALLS]
 CHECKS += [(f"stopped_{call}", lambda case, call=call: check_stopped(case, call)) for call in CALLS]
-CHECKS += [("rings", check_rings), ("mute_peer", check_mute_peer)]
+CHECKS += [("rings", check_rings), ("mute_peer", check_mute_peer), ("cancelled_other", check_cancelled_other)]

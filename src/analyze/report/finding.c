@@ -17,6 +17,7 @@
 #include "analyze/report/finished_parked.h"
 #include "analyze/report/healthy.h"
 #include "analyze/report/last_used.h"
+#include "analyze/report/parked_longer.h"
 #include "analyze/report/silent_peers.h"
 #include "analyze/report/parked_never.h"
 #include "analyze/report/stackless_destroyed.h"
@@ -276,6 +277,7 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 		qsort(r->findings, r->nfindings, sizeof(*r->findings), by_weight);
 	e = e ? e : accounting_count(r);
 	e = e ? e : last_used_facts(r, parked);
+	e = e || !parked ? e : parked_longer_facts(r);
 	e = e || !parked ? e : silent_peers_facts(r);
 	if (!e && parked)
 		e = parked_never_facts(r);
