@@ -60,14 +60,26 @@ static inline bool ctp_wait_full(const struct ctp_wait *wait)
 }
 
 // F is edge-triggered, an event of it resumed C, or came together with others' while its registration leads
-// to C, and C alone has read some of it, but not until EAGAIN. Wherever it stands, it may wait for the next
-// edge: or for something else, if it will find the rest by itself.
+// to C or nobody knows where, and C alone has read some of it, but not until EAGAIN. Wherever it stands, it
+// may wait for the next edge: or for something else, if it will find the rest by itself.
 static inline bool ctp_stopped_short(const struct ctp_fd *f, const struct ctp_state *c)
 {
 	const uint32_t in = EPOLLIN | EPOLLET;
-	uint64_t whose = f->learned ? f->learned : f->event_time ? f->leads & CTP_ID_MASK : 0;
-	return (f->reg_events & in) == in && whose == c->id && f->last_in == c->id && !c->tried &&
-	       !c->nwaits && f->event_time < c->since && !ctp_in_pool(c);
+	uint64_t whose = f->learned ? f->learned : f->leads & CTP_ID_MASK;
+	return (f->reg_events & in) == in && (!whose || whose == c->id) && f->last_in == c->id && !c->tried &&
+	       !c->nwaits && f->event_time && f->event_time < c->since && !ctp_in_pool(c);
+}
+
+// F's registration went with its last event: it was a one-shot, or it was taken out. C alone has read F
+// since, not until EAGAIN, and stands without a known wait. It may have forgotten to arm F again; or it does
+// not want more of F now.
+static inline bool ctp_left_unread(const struct ctp_fd *f, const struct ctp_state *c)
+{
+	const uint32_t once = EPOLLIN | EPOLLONESHOT;
+	bool gone = f->reg_epfd < 0 || ((f->reg_events & once) == once && f->event_time >= f->reg_time);
+	uint64_t whose = f->learned ? f->learned : f->leads & CTP_ID_MASK;
+	return gone && f->reg_time && f->event_time && f->event_time < c->since && f->last_in == c->id &&
+	       (!whose || whose == c->id) && !c->tried && !c->nwaits && !ctp_in_pool(c);
 }
 
 // Had what C may have waited for already: something was read or written. It may have what it

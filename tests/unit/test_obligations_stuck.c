@@ -155,6 +155,45 @@ static void a_turn_that_may_be_put_off(void **state)
 	assert_int_equal(verdict(8), VERDICT_SUSPECT);
 }
 
+// That it waits for F is not sure, but bytes of F stay unread, and nothing tells it of them. Not where it may
+// stand in a queue: others go on from there, by no event of theirs.
+static void what_was_left_unread(void **state)
+{
+	(void)state;
+	fd.f.learned = fd.f.learned_stack = 0;
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	assert_int_equal(verdict(8), VERDICT_NONE);
+	seen.left_unread = true;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+	assert_int_equal(verdict(8), VERDICT_SUSPECT);
+	fd.f.reg_epfd = -1;
+	assert_int_equal(verdict(2), VERDICT_SUSPECT);
+	seen.items[PROOF_P5].holds = HOLDS_OPEN;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	seen.items[PROOF_P5].holds = HOLDS_TRUE;
+	station.c.flags |= CTP_STATE_AGAIN;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	fd.f.learned = 42; // another's event, there
+	fd.f.learned_stack = 5;
+	assert_int_equal(verdict(2), VERDICT_SUSPECT);
+}
+
+// It has read some, and nothing told it to wait: not even that nothing leads to it says more.
+static void what_it_read_some_of(void **state)
+{
+	(void)state;
+	fd.f.learned = fd.f.learned_stack = 0;
+	fd.f.reg_events = EPOLLIN | EPOLLONESHOT;
+	fd.f.reg_time = 800;
+	fd.f.last_in = 41;
+	station.c.nwaits = 0;
+	seen.items[PROOF_P6A].holds = HOLDS_TRUE;
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	seen.left_unread = true;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+}
+
 static void a_search_that_found_nobody_else(void **state)
 {
 	(void)state;
@@ -348,6 +387,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(how_far_each_goes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_set_that_nobody_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_left_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_it_read_some_of, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_search_that_found_nobody_else, setup, teardown),
 		cmocka_unit_test_setup_teardown(behind_a_registration_without_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(behind_a_registration_for_reading, setup, teardown),

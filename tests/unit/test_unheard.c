@@ -318,6 +318,37 @@ static void p3_of_a_set(void **state)
 	close(event);
 }
 
+// What is to be read speaks for F where nothing else is sure; not if it may want something else, or less than a
+// second.
+static void what_was_left(void **state)
+{
+	enum { SECOND_NS = 1000000000 };
+	(void)state;
+	s.c.was.reg_time = 50;
+	assert_true(unheard_may_be_left(&s, false));
+	assert_false(unheard_may_be_left(&s, true)); // that is said better
+	s.s.nwaits = 2;
+	assert_false(unheard_may_be_left(&s, false));
+	s.s.nwaits = 1;
+	s.s.waits[0].events = EPOLLOUT;
+	assert_false(unheard_may_be_left(&s, false));
+	s.s.waits[0].events = EPOLLIN;
+	s.c.was.reg_time = 0;
+	assert_false(unheard_may_be_left(&s, false)); // it was never registered
+	s.may_be_left = true;
+	unheard_note_left(&s, 5, 10);
+	unheard_note_left(&s, 5, SECOND_NS);
+	assert_false(s.left);
+	unheard_note_left(&s, -1, 10 + SECOND_NS); // not known now
+	assert_false(s.left);
+	unheard_note_left(&s, 5, 10 + SECOND_NS);
+	assert_true(s.left);
+	unheard_note_left(&s, -1, 20 + SECOND_NS);
+	assert_true(s.left);
+	unheard_note_left(&s, 0, 30 + SECOND_NS); // somebody has read it
+	assert_false(s.left || s.left_ns);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -325,6 +356,7 @@ int main(void)
 		TEST(a_set_in_which_a_thread_sleeps), TEST(a_set_within_another), TEST(another_number_of_the_set),
 		TEST(a_set_that_is_given_to_poll), TEST(a_thread_that_polls_and_is_busy), TEST(registrations_that_lack_something),
 		TEST(without_a_row), TEST(a_row_that_went_with_its_event), TEST(behind_a_mask), TEST(written_in_vain), TEST(read_in_vain_behind_a_mask), TEST(p3_of_a_mask), TEST(p3_of_a_set),
+		TEST(what_was_left),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,7 +205,12 @@ static void who_left_some_of_an_edge(void **state)
 	f.last_in = ME;
 	assert_false(ctp_stopped_short(&f, &c)); // no event yet
 	f.event_time = 60;
-	assert_false(ctp_stopped_short(&f, &c)); // whose it was is not known
+	assert_true(ctp_stopped_short(&f, &c)); // whose it was is not known, and C alone has read it
+	f.last_in = ME | CTP_FD_SEVERAL;
+	assert_false(ctp_stopped_short(&f, &c)); // others did
+	f.last_in = ME;
+	f.leads = OTHER;
+	assert_false(ctp_stopped_short(&f, &c));
 	f.leads = ME;
 	assert_true(ctp_stopped_short(&f, &c));
 	f.learned = OTHER;
@@ -218,6 +223,38 @@ static void who_left_some_of_an_edge(void **state)
 	f.event_time = 60;
 	c.tried = 5;
 	assert_false(ctp_stopped_short(&f, &c)); // nothing was left
+}
+
+static void who_left_some_of_what_was_registered_once(void **state)
+{
+	(void)state;
+	f.reg_events = EPOLLIN | EPOLLONESHOT;
+	f.reg_time = 50;
+	f.last_in = ME;
+	assert_false(ctp_left_unread(&f, &c)); // no event yet
+	f.event_time = 60;
+	assert_true(ctp_left_unread(&f, &c));
+	f.reg_time = 70;
+	assert_false(ctp_left_unread(&f, &c)); // armed again
+	f.reg_time = 50;
+	f.reg_events = EPOLLIN;
+	assert_false(ctp_left_unread(&f, &c)); // its events come on
+	f.reg_epfd = -1;
+	assert_true(ctp_left_unread(&f, &c)); // it was taken out
+	f.last_in = ME | CTP_FD_SEVERAL;
+	assert_false(ctp_left_unread(&f, &c));
+	f.last_in = ME;
+	f.learned = OTHER;
+	assert_false(ctp_left_unread(&f, &c));
+	f.learned = 0;
+	f.event_time = 101;
+	assert_false(ctp_left_unread(&f, &c)); // another event came
+	f.event_time = 60;
+	c.tried = 5;
+	assert_false(ctp_left_unread(&f, &c)); // nothing was left
+	c.tried = 0;
+	c.nwaits = 1;
+	assert_false(ctp_left_unread(&f, &c)); // it waits for something else
 }
 
 static void timers_of_others(void **state)
@@ -245,6 +282,7 @@ int main(void)
 		cmocka_unit_test_setup(a_polled_set_takes_both, setup),
 		cmocka_unit_test_setup(a_context_counts_unless_another_is_known, setup),
 		cmocka_unit_test_setup(who_was_served_may_be_done, setup),
+		cmocka_unit_test_setup(who_left_some_of_what_was_registered_once, setup),
 		cmocka_unit_test_setup(who_left_some_of_an_edge, setup),
 		cmocka_unit_test_setup(timers_of_others, setup),
 		cmocka_unit_test_setup(its_own_registration_is_firm, setup),

@@ -4,11 +4,13 @@
 // after it was suspended, the descriptor is still ready for it, every thread has slept since, and
 // it has not run. Not reported while the program has timers of its own: it may have postponed the
 // resume.
+#include "analyze/case/left_unread.h"
 #include "analyze/case/stuck.h"
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
-	(void)s;
+	if (o->weak)
+		return left_unread_conclude(s, o);
 	return stuck_conclude(o, stuck_holds(o, PROOF_P2));
 }
 

@@ -6,15 +6,15 @@
 // with the registration dead on purpose; that counts only if nobody else can resume it.
 #include <inttypes.h>
 
+#include "analyze/case/left_unread.h"
 #include "analyze/case/stuck.h"
 #include "ctp/late.h"
 
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
 	bool p6 = proof_beyond_reach(obligations_held(o));
-	(void)s;
 	if (o->weak)
-		return p6 ? VERDICT_LIKELY : VERDICT_NONE;
+		return p6 && !left_unread_only(s) ? VERDICT_LIKELY : left_unread_conclude(s, o);
 	if (p6)
 		return stuck_sure(o) ? VERDICT_PROVEN : VERDICT_LIKELY;
 	return stuck_holds(o, PROOF_P5) ? VERDICT_LIKELY : VERDICT_SUSPECT;
@@ -112,7 +112,8 @@ const struct pass pass_oneshot = {
 		"LIKELY   every thread has slept since; the program's own code could still arm it or resume the\n"
 		"         coroutine\n"
 		"SUSPECT  not every thread has slept yet, or the loop has a timeout, after which it may still take up\n"
-		"         the event that it put off\n"
+		"         the event that it put off; or bytes stay unread, but that the coroutine waits for them is\n"
+		"         not sure\n"
 		"\n"
 		"Repair: EPOLL_CTL_MOD before each wait, or after each event, for every direction that has a waiter.\n"
 		"\n"

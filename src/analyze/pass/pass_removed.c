@@ -6,6 +6,7 @@
 // and queued then). The tables show that the registration is missing (P3) if the engine did not look.
 #include <sys/epoll.h>
 
+#include "analyze/case/left_unread.h"
 #include "analyze/case/pass.h"
 #include "analyze/case/pauses.h"
 #include "analyze/case/stuck.h"
@@ -131,6 +132,8 @@ static bool is_wrote(const struct suspect *s)
 // left out already: only the engine saw that it does so still.
 static enum verdict of_open(const struct suspect *s, const struct obligations *o)
 {
+	if (o->weak && is_unregistered(s))
+		return left_unread_conclude(s, o);
 	if (o->weak)
 		return stuck_holds(o, PROOF_P0) && stuck_holds(o, PROOF_P5) ? VERDICT_SUSPECT : VERDICT_NONE;
 	struct obligations so = *o;

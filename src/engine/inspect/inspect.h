@@ -51,6 +51,9 @@ struct suspect {
 	bool unregistered; // F was registered once, and is nowhere now: asked only while it is ready
 	bool wrote;        // it wrote in vain, and is registered for reading only: CTP002
 	bool wrong_mask;   // it read in vain, and is registered for neither what comes nor room: CTP002
+	bool may_be_left;  // P2 is open: only what is there to be read speaks for F (unheard.h)
+	bool left;         // and so it was, at two looks at least, for a second
+	uint64_t left_ns;  // the first of these; 0: it was not
 	int64_t queued;    // so many bytes it has to be read, where no thread sleeps; 0: that was not asked
 	bool put_off;      // its event came, and a timer of the program's may be what its turn waits for
 	bool unchecked;    // it is parked, and the search has found no other suspended coroutine either

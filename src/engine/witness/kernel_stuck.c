@@ -22,6 +22,7 @@
 #include "engine/witness/complete_turns.h"
 #include "engine/witness/kernel.h"
 #include "engine/memory/queued.h"
+#include "engine/witness/quiescent.h"
 #include "engine/witness/signal_wait.h"
 #include "engine/witness/stuck_wait.h"
 #include "engine/witness/unheard.h"
@@ -94,66 +95,42 @@ static struct registrations_of registrations_of(const struct inspection *l, cons
 
 // ------------------------------------------------------------- the loop's own timers
 
-static bool timed(const struct inspection *l, const struct proc_task *t)
-{
-	if (t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) && l->threads[t->slot].wait_timeout_ns > 0)
-		return true;
-	if (inspect_in_epoll(t))
-		return t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] > 0;
-	if (t->nr == SYS_futex)
-		return t->args[3] && (t->args[1] & FUTEX_CMD_MASK) != FUTEX_WAKE;
-	return t->nr == SYS_nanosleep || t->nr == SYS_clock_nanosleep;
-}
-
-// Something that the program itself has set will wake it: what is put off now may be done then.
-static const char *wakes_itself(const struct inspection *l)
-{
-	char *text = NULL;
-	bool timers = !proc_slurp(l->pid, "timers", &text, NULL) && *text;
-	free(text);
-	if (timers)
-		return "a POSIX timer";
-	uint64_t caught = proc_slurp(l->pid, "status", &text, NULL) ? 0 : proc_field(text, "\nSigCgt:", 16);
-	free(text);
-	if (caught >> 13 & 1) // SIGALRM
-		return "a handler for SIGALRM";
-	for (size_t i = 0; i < l->tasks.n; i++)
-		if (timed(l, &l->tasks.v[i]))
-			return "a timeout";
-	for (size_t i = 0; i < l->registrations.n; i++) {
-		struct ctp_fd f;
-		const struct registration *reg = &l->registrations.v[i];
-		if ((reg->events & CTP_REG_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
-		    f.kind == CTP_FD_TIMERFD && stuck_wait_disarmed(l->pid, reg->tfd) != 1)
-			return "an armed timerfd";
-	}
-	return NULL;
-}
-
 // It was told of its event, or another was, and may yet be resumed. After a while it is worth a look all the
-// same: soon where the loop turns fast, and after a few turns where it ticks each second.
-static bool put_off(const struct inspection *l, struct suspect *s, const char *timer,
+// same: soon where the loop turns fast, and after a few turns where it ticks each second; not where nothing
+// told it to wait: it may well be paced by that timer.
+static bool put_off(const struct inspection *l, struct suspect *s, const struct own_timer *timer,
 		    struct inspect_answer *a)
 {
 	uint64_t now = proc_now_ns();
-	if (!timer || (l->turns > s->turns0 + MANY_TURNS && now > s->found_ns + LONG_NS))
+	bool turned = l->turns > s->turns0 + FEW_TURNS || timer->far, untold = s->may_be_left && s->wait < 0;
+	if (!timer->what || (l->turns > s->turns0 + MANY_TURNS && now > s->found_ns + LONG_NS))
 		return false;
-	s->put_off = (l->turns > s->turns0 + SOME_TURNS && now > s->found_ns + WHILE_NS) ||
-		     (l->turns > s->turns0 + FEW_TURNS && now > s->found_ns + SLOW_NS);
+	s->put_off = (!untold || timer->far) &&
+		     ((l->turns > s->turns0 + SOME_TURNS && now > s->found_ns + WHILE_NS) ||
+		      (turned && now > s->found_ns + SLOW_NS));
 	if (s->put_off)
 		return false;
 	inspect_say(a, HOLDS_OPEN, "%s: the program has %s",
 		    s->unregistered || s->wrong_mask || stuck_wait_full(s) ?
 			    "it may be registered again later" :
 			    "its event came, and its resume may be delayed",
-		    timer);
+		    timer->what);
 	return true;
 }
 
 // ------------------------------------------------------------------------ P3
 
+// What was left unread may be wanted later: when a timer comes, or when a sink has room.
+static bool wanted_later(const struct inspection *l, struct suspect *s, const struct own_timer *timer)
+{
+	struct inspect_answer unsaid;
+	bool was = s->put_off, later = put_off(l, s, timer, &unsaid);
+	s->put_off = was;
+	return later || unheard_full_one(l) >= 0;
+}
+
 static void one_shot(struct inspection *l, struct suspect *s, const struct registrations_of *o,
-		     const char *timer)
+		     const struct own_timer *timer)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (o->armed)
@@ -163,7 +140,10 @@ static void one_shot(struct inspection *l, struct suspect *s, const struct regis
 	else if (o->events & CTP_REG_EVENTS)
 		inspect_say(a, HOLDS_FALSE, "fd %d in epoll fd %d is armed for the other direction", o->tfd,
 			    o->epfd);
-	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a))
+	else if (s->may_be_left && s->wait < 0 && !s->left_ns)
+		inspect_say(a, HOLDS_FALSE, "nothing of fd %d#%u was left to be read", s->c.fd, s->c.gen);
+	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a)) {
+		s->left = s->left && !wanted_later(l, s, timer);
 		if (!kernel_threads_hold(l, s))
 			inspect_say(
 				a, HOLDS_TRUE,
@@ -171,6 +151,7 @@ static void one_shot(struct inspection *l, struct suspect *s, const struct regis
 				"(fdinfo has its events as %x: disarmed)%s",
 				s->c.fd, s->c.gen, o->epfd, o->events,
 				s->ready == 1 ? ", though it is ready" : "");
+	}
 }
 
 // An edge that was told to somebody else, or to nobody, before C came to wait.
@@ -211,7 +192,7 @@ static void edge(const struct inspection *l, struct suspect *s, const struct reg
 }
 
 static void delivered(struct inspection *l, struct suspect *s, const struct registrations_of *o,
-		      const char *timer)
+		      const struct own_timer *timer)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (o->n && !o->armed)
@@ -236,7 +217,7 @@ static void delivered(struct inspection *l, struct suspect *s, const struct regi
 }
 
 static void wrong_waiter(struct inspection *l, struct suspect *s, const struct registrations_of *o,
-			 const char *timer)
+			 const struct own_timer *timer)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	const struct ctp_fd *f = &s->c.was;
@@ -321,12 +302,11 @@ static bool ready(struct inspection *l, struct suspect *s, const struct registra
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	if (!queries_ready(s))
 		return true;
-	if (s->queued && !proc_tasks_asleep(&l->tasks))
-		return passed_by(l, s, q);
+	bool asleep = proc_tasks_asleep(&l->tasks);
+	if (!asleep && (s->queued || s->may_be_left) && (passed_by(l, s, q) || s->rule != RULE_ONESHOT))
+		return s->ready == 1;
 	s->queued = 0;
-	s->ready = proc_tasks_asleep(&l->tasks) ?
-			   stuck_wait_ready(l->pid, s->c.fd, stuck_wait_directions(s)) :
-			   -1;
+	s->ready = asleep ? stuck_wait_ready(l->pid, s->c.fd, stuck_wait_directions(s)) : -1;
 	if (s->rule == RULE_ONESHOT)
 		return true;
 	if (s->ready < 0)
@@ -359,7 +339,17 @@ static bool could_accept(const struct inspection *l, struct suspect *s)
 	return false;
 }
 
-static void judge_p3(struct inspection *l, struct suspect *s, const char *set, struct queued *q)
+// Does what is there to be read speak for F alone? Counted at every look.
+static void note_left(const struct inspection *l, struct suspect *s)
+{
+	int64_t bytes = s->queued       ? s->queued :
+			!s->may_be_left ? 0 :
+			s->ready == 1   ? stuck_wait_unread(l->pid, s->c.fd) :
+					  s->ready;
+	unheard_note_left(s, bytes, proc_now_ns());
+}
+
+static void judge_p3(struct inspection *l, struct suspect *s, const struct own_timer *set, struct queued *q)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	struct ctp_fd f;
@@ -377,7 +367,11 @@ static void judge_p3(struct inspection *l, struct suspect *s, const char *set, s
 	}
 	s->c.was = f;
 	struct registrations_of o = registrations_of(l, s);
-	if (!ready(l, s, &o, q) || !could_accept(l, s) ||
+	s->may_be_left = (s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED || s->unregistered) &&
+			 unheard_may_be_left(s, stuck_wait_firm(s, l->pid));
+	bool is_ready = ready(l, s, &o, q);
+	note_left(l, s);
+	if (!is_ready || !could_accept(l, s) ||
 	    ((s->unregistered || s->wrong_mask || stuck_wait_full(s)) && put_off(l, s, set, a)))
 		return;
 	if (s->rule == RULE_ONESHOT)
@@ -429,7 +423,7 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 		return "it stands where it first waited for it, wants more of it, and the registration leads to it";
 	if (firm)
 		return "it was registered on its behalf when it had suspended";
-	if (ctp_stopped_short(f, &s->s))
+	if (ctp_stopped_short(f, &s->s) || ctp_left_unread(f, &s->s))
 		return "an event of it resumed it elsewhere, and it read some of it, but not until EAGAIN";
 	if (inspect_references(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
 		return "its last try had to wait, and the registration's data leads to it";
@@ -531,13 +525,13 @@ void kernel_stuck(struct inspection *l)
 		any |= stuck_wait_is(l->who[i]);
 	if (!any)
 		return;
-	const char *set = wakes_itself(l);
+	const struct own_timer set = quiescent_own_timer(l);
 	struct queued q = {0};
 	for (size_t i = 0; i < l->n; i++) {
 		struct suspect *s = l->who[i];
 		if (!stuck_wait_is(s))
 			continue;
-		s->swept = set != NULL;
+		s->swept = set.what != NULL;
 		if (s->rule != RULE_PARKED && inspect_late(l)) {
 			inspect_say(&s->a[PROOF_P2], HOLDS_OPEN,
 				    "there was no time to look at every coroutine");
@@ -545,7 +539,7 @@ void kernel_stuck(struct inspection *l)
 				    "there was no time to look at every coroutine");
 			continue;
 		}
-		judge_p3(l, s, set, &q);
+		judge_p3(l, s, &set, &q);
 		judge_p2(l, s);
 	}
 	queued_deinit(&q);

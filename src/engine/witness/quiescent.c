@@ -24,6 +24,9 @@
 #include "ctp/there.h"
 #include "engine/inspect/hold.h"
 #include "engine/memory/cancelled.h"
+#include "engine/witness/stuck_wait.h"
+
+#define FAR_NS 30000000000ULL
 
 struct quiescent {
 	struct inspection *l;
@@ -341,4 +344,52 @@ void quiescent_doubt(struct inspection *l)
 				    "nothing can happen any more, but it may be in a pool: %.120s",
 				    s->a[PROOF_P6A].text);
 	}
+}
+
+// ------------------------------------------------------------- the loop's own timers
+
+static bool timed(const struct inspection *l, const struct proc_task *t)
+{
+	if (t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) && l->threads[t->slot].wait_timeout_ns > 0)
+		return true;
+	if (inspect_in_epoll(t))
+		return t->nr == SYS_epoll_pwait2 ? t->args[3] != 0 : (int)t->args[3] > 0;
+	if (t->nr == SYS_futex)
+		return t->args[3] && (t->args[1] & FUTEX_CMD_MASK) != FUTEX_WAKE;
+	return t->nr == SYS_nanosleep || t->nr == SYS_clock_nanosleep;
+}
+
+// A loop that has nothing to do before long often sleeps with a timeout all the same, of a minute in libev.
+static bool is_far(const struct inspection *l, const struct proc_task *t)
+{
+	return t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) &&
+	       l->threads[t->slot].wait_timeout_ns > 0 &&
+	       (uint64_t)l->threads[t->slot].wait_timeout_ns >= FAR_NS;
+}
+
+struct own_timer quiescent_own_timer(const struct inspection *l)
+{
+	char *text = NULL;
+	bool timers = !proc_slurp(l->pid, "timers", &text, NULL) && *text;
+	free(text);
+	if (timers)
+		return (struct own_timer){"a POSIX timer", false};
+	uint64_t caught = proc_slurp(l->pid, "status", &text, NULL) ? 0 : proc_field(text, "\nSigCgt:", 16);
+	free(text);
+	if (caught >> 13 & 1) // SIGALRM
+		return (struct own_timer){"a handler for SIGALRM", false};
+	for (size_t i = 0; i < l->tasks.n; i++)
+		if (timed(l, &l->tasks.v[i]) && !is_far(l, &l->tasks.v[i]))
+			return (struct own_timer){"a timeout", false};
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		struct ctp_fd f;
+		const struct registration *reg = &l->registrations.v[i];
+		if ((reg->events & CTP_REG_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
+		    f.kind == CTP_FD_TIMERFD && stuck_wait_disarmed(l->pid, reg->tfd) != 1)
+			return (struct own_timer){"an armed timerfd", false};
+	}
+	for (size_t i = 0; i < l->tasks.n; i++)
+		if (timed(l, &l->tasks.v[i]))
+			return (struct own_timer){"a timeout", true};
+	return (struct own_timer){NULL, false};
 }

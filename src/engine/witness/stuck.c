@@ -3,10 +3,9 @@
 // The walk over the tables: descriptors first, as their entries name the waiters; all stations only if
 // an entry does not name all of them. Then the kernel's registrations, once; and for edges the
 // descriptor itself, asked only while every thread sleeps, since the copy that this takes keeps a file
-// alive for a moment. A walk is made when the program is idle and was active since the last one, and more and
-// more seldom while it is idle, if what would show a loss is only that something comes. A program that is
-// never idle is walked rarely, and found asleep between two of its turns, if at all. A walk costs a twentieth
-// of a CPU at most. Indices from the region are bounded, and its contents are not trusted.
+// alive for a moment. stuck_pace.c says when a walk is made. A program that is never idle is found asleep
+// between two of its turns, if at all. Indices from the region are bounded, and its contents are
+// not trusted.
 #include "engine/witness/stuck.h"
 
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "base/idmap.h"
 #include "base/living.h"
 #include "base/search.h"
@@ -29,10 +29,14 @@
 #include "engine/witness/unheard.h"
 
 #define MS 1000000ULL
-enum { REST_MS = 30, BUSY_MS = 200, BUSY_MAX_MS = 10000, READY_MS = 50, STOPPED_MS = 20 };
-enum { AGAIN_MS = 250, AGAIN_MAX_MS = 8000 };
+enum { REST_MS = STUCK_PACE_REST_MS, READY_MS = 50 };
 enum { FINAL_PAUSE_NS = 3000000, STOPPED_PAUSE_NS = 250000, STOPPED_SHARES = 4, TRIES = 12 }; // at the end
-enum { ROWS_LIVE = 10000, PAIRS_MAX = 65536, PARKED_MAX = 4096, HINTS = 3 };
+enum { ROWS_LIVE = 10000, PAIRS_MAX = 65536, PARKED_MAX = 4096, READERS_MAX = 65536, HINTS = 3 };
+
+struct reader {
+	uint64_t id; // of a coroutine
+	int fd;
+};
 
 struct walk {
 	struct suspects *s;
@@ -43,9 +47,11 @@ struct walk {
 	size_t n, room;
 	uint64_t *referenced; // sorted: ids that an open registration names
 	size_t nreferenced, referenced_room;
-	bool many;    // an entry does not name all who wait
-	bool unheard; // what comes to one of them reaches nobody
-	int crowded;  // no descriptor is free: 1, -1: one is; 0: not asked
+	struct reader *readers; // of descriptors whose entries name them in no other way
+	size_t nreaders, readers_room;
+	bool many;   // an entry does not name all who wait
+	bool watch;  // there may be something to be read soon, of which nothing can tell the program
+	int crowded; // no descriptor is free: 1, -1: one is; 0: not asked
 	struct unheard_sets sets;
 	struct registrations registrations;
 	struct queued queued;
@@ -137,7 +143,7 @@ static void pair(struct walk *w, uint64_t station, int fd, const struct ctp_fd *
 	struct ctp_state c;
 	if (!is_coroutine(w, station, &c))
 		return;
-	int wait = ctp_stopped_short(f, &c) ? -1 : wait_of(&c, fd, f);
+	int wait = ctp_stopped_short(f, &c) || ctp_left_unread(f, &c) ? -1 : wait_of(&c, fd, f);
 	if (wait < -1 || waits_elsewhere(w, &c, fd, wait))
 		return;
 	for (size_t i = w->n, k = 0; i-- > 0 && k < HINTS && w->pairs[i]->c.fd == fd;
@@ -170,6 +176,16 @@ static void referenced(struct walk *w, uint64_t id)
 	w->referenced[w->nreferenced++] = id & CTP_ID_MASK;
 }
 
+static void add_reader(struct walk *w, const struct ctp_fd *f, int fd)
+{
+	const uint64_t hints[HINTS] = {f->waiter[0], f->waiter[1], f->leads};
+	bool named = !f->last_in || !f->event_time || (f->last_in & ~CTP_ID_MASK);
+	for (size_t i = 0; i < HINTS; i++)
+		named |= (hints[i] & CTP_ID_MASK) == f->last_in;
+	if (!named && w->nreaders < READERS_MAX && !GROW(w->readers, w->nreaders, w->readers_room))
+		w->readers[w->nreaders++] = (struct reader){f->last_in, fd};
+}
+
 static void walk_fds(struct walk *w)
 {
 	const struct ctp_region *r = w->s->r;
@@ -188,6 +204,8 @@ static void walk_fds(struct walk *w)
 		referenced(w, f.learned);
 		referenced(w, f.adder);
 		w->many |= is && (f.flags & CTP_FD_MANY);
+		if (is)
+			add_reader(w, &f, (int)fd);
 	}
 }
 
@@ -206,6 +224,31 @@ static void walk_stations(struct walk *w)
 			    (f.waiter[1] >> CTP_ID_BITS == i && f.waiter[1]))
 				continue;
 			pair(w, i, fd, &f);
+		}
+	}
+}
+
+static int by_reader(const void *a, const void *b)
+{
+	const struct reader *x = a, *y = b;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+// Those whom no entry names but as the one that has read.
+static void walk_readers(struct walk *w)
+{
+	const struct ctp_region *r = w->s->r;
+	struct ctp_walk all = ctp_walk_states(r);
+	qsort(w->readers, w->nreaders, sizeof(*w->readers), by_reader);
+	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n; i = ctp_walk_from(&all, i + 1)) {
+		const struct ctp_state *s = &r->states[i];
+		if (s->life != CTP_SUSPENDED || s->nwaits)
+			continue;
+		for (size_t k = FIRST_NOT(w->nreaders, at, w->readers[at].id < s->id);
+		     k < w->nreaders && w->readers[k].id == s->id; k++) {
+			struct ctp_fd f;
+			if (inspect_fd(r, (uint64_t)w->readers[k].fd, &f) && hinted(w, &f))
+				pair(w, i, w->readers[k].fd, &f);
 		}
 	}
 }
@@ -298,7 +341,7 @@ static bool wrong_mask(struct walk *w, struct suspect *x, uint32_t events, bool 
 	if (!unheard_wrong_mask(x, events))
 		return false;
 	x->wrong_mask = stuck_wait_ready(w->pid, x->c.fd, EPOLLIN) == 1;
-	w->unheard |= !x->wrong_mask;
+	w->watch |= !x->wrong_mask;
 	x->ready = x->wrong_mask ? 1 : x->ready;
 	return x->wrong_mask;
 }
@@ -319,6 +362,8 @@ static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 		x->ready = ask && (told || firm) ?
 				   stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) :
 				   -1;
+		w->watch |= unheard_find_left(x, firm, &w->queued, w->pid, w->asleep, late);
+		w->watch |= firm && x->ready == 0;
 		return unheard_without_row(x, told, firm);
 	}
 	bool tried = x->wait >= 0 && (x->s.waits[x->wait].how & CTP_WAIT_EAGAIN) && !ctp_in_pool(&x->s);
@@ -326,7 +371,7 @@ static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 	    (events & stuck_wait_needed(x))) {
 		if (unheard_abandoned(w->pid, set))
 			return RULE_ABANDONED;
-		w->unheard = true;
+		w->watch = true;
 	}
 	if (!(events & stuck_wait_needed(x)) && (events & CTP_REG_EVENTS)) {
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
@@ -349,11 +394,15 @@ static enum ctp_rule rule_of(struct walk *w, struct suspect *x)
 		return RULE_SIGNAL;
 	if (!events) {
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
-		return another && x->ready == 1 ? RULE_WRONG_WAITER : RULE_ONESHOT;
+		if (another && x->ready == 1)
+			return RULE_WRONG_WAITER;
+		w->watch |= unheard_find_left(x, firm, &w->queued, w->pid, w->asleep, late);
+		return firm || x->wait >= 0 || x->may_be_left ? RULE_ONESHOT : RULE_NONE;
 	}
 	bool stopped_short = !firm && x->wait < 0 && ctp_stopped_short(&x->c.was, &x->s);
 	if (!told && !another && (firm || stopped_short) && passed_by(w, x, events))
 		return RULE_MISSED_EDGE;
+	w->watch |= !told && !another && (firm || stopped_short) && (events & EPOLLET) && !w->asleep;
 	if ((!firm && !another && !(stopped_short && !told)) || !ask ||
 	    (x->ready = stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x))) != 1)
 		return RULE_NONE;
@@ -495,29 +544,6 @@ static void await_sleep(struct stuck *k, struct walk *w)
 	w->deadline_ns = until > w->deadline_ns ? until : w->deadline_ns;
 }
 
-// Is it time for a walk?
-static bool due(struct stuck *k, uint64_t sum, uint64_t now_ns, bool *idle)
-{
-	if (sum != k->moves) {
-		k->moves = sum;
-		k->still_ns = now_ns;
-	}
-	if (!k->busy_ns)
-		k->busy_ns = now_ns + BUSY_MS * MS;
-	*idle = now_ns - k->still_ns >= REST_MS * MS;
-	if (sum == k->walked)
-		return k->again_ns && now_ns >= k->again_ns;
-	return now_ns >= (*idle ? k->walk_ns : k->busy_ns);
-}
-
-// What comes while the program stands still moves nothing in it.
-static void again(struct stuck *k, const struct walk *w, bool same, uint64_t at_ns)
-{
-	uint64_t pause = same ? 2 * k->again_pause_ns : AGAIN_MS * MS;
-	k->again_pause_ns = pause < AGAIN_MAX_MS * MS ? pause : AGAIN_MAX_MS * MS;
-	k->again_ns = w->unheard ? at_ns + k->again_pause_ns : 0;
-}
-
 void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final_ns, uint64_t now_ns)
 {
 	bool final = final_ns != 0;
@@ -530,18 +556,20 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 			 .deadline_ns = final ? final_ns : now_ns + READY_MS * MS};
 	uint64_t sum = ctp_region_moves(s->r);
 	bool idle = false, stopped = false;
-	if ((!final && !due(k, sum, now_ns, &idle)) || ctp_load64(&e->exit_begun))
+	if ((!final && !stuck_pace_due(k, sum, now_ns, &idle)) || ctp_load64(&e->exit_begun))
 		return;
 	stopped = proc_stopped(pid);
 	stuck_note_stopped(k, stopped);
 	if (!final && stopped) { // nothing can be asked, and nothing happens meanwhile
-		k->walk_ns = k->busy_ns = now_ns + STOPPED_MS * MS;
+		stuck_pace_put_off(k, now_ns);
 		return;
 	}
 	unheard_sets_find(&w.sets, s->r);
 	walk_fds(&w);
 	if (w.many)
 		walk_stations(&w);
+	if (w.nreaders)
+		walk_readers(&w);
 	w.hints = w.n > 0;
 	if (w.hints && final)
 		await_sleep(k, &w);
@@ -552,19 +580,16 @@ void stuck_gather(struct stuck *k, struct suspects *s, pid_t pid, uint64_t final
 		parked(&w);
 	free(w.pairs);
 	free(w.referenced);
+	free(w.readers);
 	free(w.by_number);
 	registrations_deinit(&w.registrations);
 	queued_deinit(&w.queued);
 	unheard_sets_deinit(&w.sets);
 	idmap_deinit(&w.ids);
-	bool whole = w.asleep || (idle && !w.hints);
-	uint64_t end = proc_now_ns(), pause = whole || stopped ? BUSY_MS * MS : 2 * k->pause_ns;
-	k->pause_ns = pause < BUSY_MS * MS     ? BUSY_MS * MS :
-		      pause < BUSY_MAX_MS * MS ? pause :
-						 BUSY_MAX_MS * MS;
-	k->walk_ns = end + 20 * (end - now_ns) + (whole || !idle ? 0 : k->pause_ns);
-	k->busy_ns = end + 20 * (end - now_ns) + k->pause_ns;
-	again(k, &w, sum == k->walked, end + 20 * (end - now_ns));
-	if (whole)
-		k->walked = sum;
+	stuck_pace_walked(k, &(struct stuck_paced){.moves = sum,
+						   .begun_ns = now_ns,
+						   .idle = idle,
+						   .stopped = stopped,
+						   .whole = w.asleep || (idle && !w.hints),
+						   .watch = w.watch});
 }

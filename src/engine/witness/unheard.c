@@ -22,6 +22,7 @@
 #define DATA_EVENTS ((uint32_t)(EPOLLIN | EPOLLRDNORM))
 #define SLOW_NS 2000000000ULL // for events to wait
 #define LONG_SLEEP_NS 1000000000ULL
+#define LEFT_NS 1000000000ULL
 enum { FULL_ASKED = 256 }; // writers that are asked whether they are
 #define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
 
@@ -136,11 +137,12 @@ enum ctp_rule unheard_without_row(struct suspect *s, bool told, bool firm)
 	bool tried = how & (CTP_WAIT_EAGAIN | CTP_WAIT_FULL);
 	if ((how & CTP_WAIT_EAGAIN) && (how & CTP_WAIT_REFUSED))
 		return RULE_REMOVED;
-	if (!firm || s->ready != 1)
+	bool left = s->may_be_left && s->ready == 1;
+	if ((!firm && !left) || s->ready != 1)
 		return RULE_NONE;
 	if (told)
-		return tried ? RULE_DELIVERED : RULE_NONE;
-	s->unregistered = tried || s->wait < 0;
+		return tried || left ? RULE_DELIVERED : RULE_NONE;
+	s->unregistered = tried || s->wait < 0 || left;
 	return s->unregistered ? RULE_REMOVED : RULE_NONE;
 }
 
@@ -179,6 +181,51 @@ bool unheard_wrong_mask(const struct suspect *s, uint32_t events)
 	       waits_elsewhere(s);
 }
 
+bool unheard_may_be_left(const struct suspect *s, bool firm)
+{
+	const struct ctp_fd *f = &s->c.was;
+	const uint32_t told = CTP_WAIT_EAGAIN | CTP_WAIT_REGISTERED;
+	if (firm || (f->flags & (CTP_FD_LISTENS | CTP_FD_MANY | CTP_FD_MANYREGS)) || ctp_in_pool(&s->s) ||
+	    stuck_wait_directions(s) != EPOLLIN)
+		return false;
+	if (s->wait < 0)
+		return ctp_left_unread(f, &s->s);
+	return f->reg_time && s->s.nwaits == 1 && !(s->s.flags & CTP_STATE_MOREWAITS) &&
+	       (s->s.waits[s->wait].how & told);
+}
+
+static int64_t unread(struct queued *q, pid_t pid, int fd, bool asleep)
+{
+	int bytes = 0;
+	if (!asleep)
+		return queued_bytes(q, pid, fd);
+	int is = stuck_wait_readable(pid, fd, &bytes);
+	return is == 1 ? bytes : is;
+}
+
+bool unheard_find_left(struct suspect *s, bool firm, struct queued *q, pid_t pid, bool asleep, bool late)
+{
+	s->may_be_left = unheard_may_be_left(s, firm);
+	if (!s->may_be_left)
+		return false;
+	int64_t bytes = late ? 0 : unread(q, pid, s->c.fd, asleep);
+	s->may_be_left = bytes > 0;
+	s->queued = bytes > 0 && !asleep ? bytes : 0;
+	s->ready = bytes > 0 ? 1 : s->ready;
+	return bytes <= 0;
+}
+
+void unheard_note_left(struct suspect *s, int64_t bytes, uint64_t now_ns)
+{
+	if (!bytes || !s->may_be_left) {
+		s->left_ns = 0;
+		s->left = false;
+	} else if (bytes > 0) {
+		s->left_ns = s->left_ns ? s->left_ns : now_ns;
+		s->left |= now_ns - s->left_ns >= LEFT_NS;
+	}
+}
+
 bool unheard_abandoned(pid_t pid, int epfd)
 {
 	return stuck_wait_ready(pid, epfd, EPOLLIN) == 1;
@@ -192,9 +239,7 @@ static bool is_full(const struct inspection *l, int fd, uint32_t events, unsigne
 	       stuck_wait_ready(l->pid, fd, EPOLLOUT) == 0;
 }
 
-// A descriptor that some loop waits for to take more; -1: none. Where a sink is full, its source is left out
-// of the set until the sink has room: that is backpressure.
-static int full_one(const struct inspection *l)
+int unheard_full_one(const struct inspection *l)
 {
 	unsigned asked = 0;
 	for (size_t i = 0; i < l->registrations.n; i++)
@@ -212,7 +257,7 @@ static void unregistered(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	bool polled = s->c.was.polled || s->c.was.polled_out;
-	int full = *l->hidden || stuck_wait_full(s) ? -1 : full_one(l);
+	int full = *l->hidden || stuck_wait_full(s) ? -1 : unheard_full_one(l);
 	if (*l->hidden)
 		inspect_say(a, HOLDS_OPEN, "%.180s: it may be registered there", l->hidden);
 	else if (full >= 0)

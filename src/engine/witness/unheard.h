@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/inspect/inspect.h"
+#include "engine/memory/queued.h"
 
 // Sets in which some thread sleeps, by the region's tables, and those that are registered in one of these.
 // `known`: every thread that has ever polled sleeps in a wait of its loop now.
@@ -35,6 +36,17 @@ bool unheard_wrong_mask(const struct suspect *s, uint32_t events);
 // What threads that sleep in poll or select gave for F, as events of epoll; 0: it stands in none of their
 // sets.
 uint32_t unheard_given(struct unheard_sets *u, pid_t pid, int fd);
+// May F be what it waits for, though that is not sure (`firm`)? It was told to wait for F alone, or has
+// registered it, or has read some of it last. What is left there to be read speaks for F then, if nothing can
+// tell it of that.
+bool unheard_may_be_left(const struct suspect *s, bool firm);
+// Is it so, by what is there to be read now? Marks it. True: there may be something soon.
+bool unheard_find_left(struct suspect *s, bool firm, struct queued *q, pid_t pid, bool asleep, bool late);
+// Notes at this look whether there were any: ready, as of now.
+void unheard_note_left(struct suspect *s, int64_t bytes, uint64_t now_ns);
+// A descriptor that some loop waits for to take more; -1: none. Where a sink is full, its source is left out
+// of the set until the sink has room: that is backpressure.
+int unheard_full_one(const struct inspection *l);
 // May it be told again, by a set that has its row, armed, and that nobody polls? Its events wait there.
 bool unheard_abandoned(pid_t pid, int epfd);
 

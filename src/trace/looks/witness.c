@@ -230,6 +230,7 @@ static int witness_line(void *ctx, const json_t *o)
 	const json_t *cand = json_object_get(o, "cand");
 	w->ended = json_is_integer(cand) && json_integer_value(cand) < UINT32_MAX;
 	w->ticking = json_integer_value(json_object_get(o, "ticking")) > 0;
+	w->left_unread = json_is_true(json_object_get(o, "left_unread"));
 	w->put_off = json_is_true(json_object_get(o, "put_off"));
 	w->wrong_mask = json_is_true(json_object_get(o, "wrong_mask"));
 	w->unchecked = json_is_true(json_object_get(o, "unchecked"));

@@ -32,15 +32,16 @@ struct witness {
 		bool is, there;
 		int64_t fd, gen;
 	} beside;
-	bool ticking;    // timers made in one place with its own, which others left disarmed, expire
-			 // periodically
-	bool put_off;    // its event came, and a timer of the program's may be what its turn waits for
-	bool wrong_mask; // it read in vain, and asks for neither what comes nor room
-	bool unchecked;  // it is parked, and nothing shows that the search finds those that are kept
-	bool ended;      // what it waits for, or its registration: there is a candidate
-	bool slept_long; // the loops had slept ten times as long as ever before
-	bool pooled;     // all that leads to it is a free list of the program's own
-	uint32_t older;  // the entry before this one about the same coroutine, or IDMAP_NONE
+	bool ticking;     // timers made in one place with its own, which others left disarmed, expire
+			  // periodically
+	bool left_unread; // bytes of it stayed unread for a second, where that alone speaks for it
+	bool put_off;     // its event came, and a timer of the program's may be what its turn waits for
+	bool wrong_mask;  // it read in vain, and asks for neither what comes nor room
+	bool unchecked;   // it is parked, and nothing shows that the search finds those that are kept
+	bool ended;       // what it waits for, or its registration: there is a candidate
+	bool slept_long;  // the loops had slept ten times as long as ever before
+	bool pooled;      // all that leads to it is a free list of the program's own
+	uint32_t older;   // the entry before this one about the same coroutine, or IDMAP_NONE
 };
 
 struct witness_set {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+//
+// A reader that is paused on purpose looks like this, too: behind a queue, a lock or a channel, or paced.
+// Such places are left again and again, by no event of the reader's own descriptor. So it counts only where
+// coroutines wait for descriptors of their own, as far as the tables tell, or where nobody ever went on from.
+#include "analyze/case/left_unread.h"
+
+#include "analyze/case/stuck.h"
+#include "ctp/wait_inference.h"
+#include "trace/parked_place.h"
+
+// An event of its descriptor resumed another from there.
+static bool resumed_there(const struct suspect *s, const struct parked_place *p, uint64_t place)
+{
+	const struct image *m = s->image;
+	for (size_t i = 0; i < m->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
+		if (f->learned && f->learned != s->state->id && !ctp_wakes_others(f) &&
+		    parked_place(p, f->learned_stack) == place)
+			return true;
+	}
+	return false;
+}
+
+// Another stands there, and its one wait is registered.
+static bool waits_there(const struct suspect *s, const struct parked_place *p, uint64_t place)
+{
+	const struct image *m = s->image;
+	for (size_t i = 0; i < m->stations.n; i++) {
+		const struct ctp_state *c = image_state(m, i);
+		const struct ctp_fd *f = c->id != s->state->id && image_suspended(m, c) &&
+							 image_nwaits(c) == 1 ?
+						 image_fd(m, c->waits[0].fd) :
+						 NULL;
+		if (f && f->gen == c->waits[0].gen && f->reg_epfd >= 0 && !ctp_wakes_others(f) &&
+		    image_wait_is_live(m, &c->waits[0]) && parked_place(p, c->stack) == place)
+			return true;
+	}
+	return false;
+}
+
+bool left_unread_only(const struct suspect *s)
+{
+	const struct ctp_fd *f = image_fd(s->image, (int32_t)s->witness->fd);
+	return !s->wait && f && f->gen == (uint32_t)s->witness->gen && ctp_left_unread(f, s->state);
+}
+
+enum verdict left_unread_conclude(const struct suspect *s, const struct obligations *o)
+{
+	if (!s->witness->left_unread || !stuck_holds(o, PROOF_P0) || !stuck_holds(o, PROOF_P5))
+		return VERDICT_NONE;
+	struct parked_place p = parked_places(s->image);
+	uint64_t place = parked_place(&p, s->state->stack);
+	bool is = place &&
+		  (!parked_place_left(&p, place) || resumed_there(s, &p, place) || waits_there(s, &p, place));
+	return is ? VERDICT_SUSPECT : VERDICT_NONE;
+}
