@@ -285,7 +285,7 @@ static void wrong_mask(struct inspection *l, struct suspect *s, const struct unh
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	char names[96] = "no events", where[48] = "in the set that a thread polls, with";
 	uint32_t events = rows->events;
-	int full = full_one(l);
+	int full = unheard_full_one(l);
 	for (size_t i = 0; !rows->n && l->polled && i < l->tasks.n; i++)
 		for (size_t k = 0; k < l->polled[i].n; k++)
 			events |= l->polled[i].v[k].fd == s->c.fd ? l->polled[i].v[k].events : 0;
