@@ -138,7 +138,8 @@ enum ctp_rule unheard_without_row(struct suspect *s, bool told, bool firm)
 	if ((how & CTP_WAIT_EAGAIN) && (how & CTP_WAIT_REFUSED))
 		return RULE_REMOVED;
 	bool left = s->may_be_left && s->ready == 1;
-	if ((!firm && !left) || s->ready != 1)
+	firm |= left;
+	if (!firm || s->ready != 1)
 		return RULE_NONE;
 	if (told)
 		return tried || left ? RULE_DELIVERED : RULE_NONE;
