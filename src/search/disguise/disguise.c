@@ -32,6 +32,7 @@ const char *disguise_text(enum disguise form)
 		[DISGUISE_OUTSIDE] = "as a base outside its block",
 		[DISGUISE_RIGHT_MORE] = "shifted right by more than 4",
 		[DISGUISE_TEXT] = "as text",
+		[DISGUISE_RECODED] = "with its bits in another order or recoded",
 		[DISGUISE_AWAY] = "as its distance from the word itself",
 		[DISGUISE_NEAR] = "as its distance from the word itself",
 		[DISGUISE_SUM] = "as its sum with another address",

@@ -26,6 +26,7 @@ enum disguise {
 	DISGUISE_OUTSIDE = DISGUISE_WORDS, // a base outside its block
 	DISGUISE_RIGHT_MORE,               // shifted right by 5 to 12, and only zeros were lost
 	DISGUISE_TEXT,                     // written out
+	DISGUISE_RECODED,                  // its bits in another order, or recoded
 	DISGUISE_SUM,                      // added to another address
 	DISGUISE_XOR,                      // combined with another word by exclusive or
 	DISGUISE_PRODUCT,                  // multiplied by a number of the program

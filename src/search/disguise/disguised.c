@@ -46,6 +46,23 @@ static void take_objects(struct disguised_pass *p)
 	p->words.targets = p->targets;
 }
 
+static bool in_lost(void *ctx, uint64_t at)
+{
+	return disguised_in_lost(ctx, at);
+}
+
+static void take_xors(struct disguised_pass *p, struct xor_words *x, unsigned step)
+{
+	x->search = p->d->s;
+	x->targets = p->targets;
+	x->ntargets = p->words.ntargets;
+	x->begins = p->begins;
+	x->nbegins = p->words.nbegins;
+	x->step = step;
+	x->lost = in_lost;
+	x->ctx = p;
+}
+
 static void take_begins(struct disguised_pass *p)
 {
 	const struct search *s = p->d->s;
@@ -70,11 +87,9 @@ static void take_begins(struct disguised_pass *p)
 	p->self.ntargets = p->words.ntargets;
 	p->self.near = p->near;
 	p->self.nnear = spans_tidy(p->near, n);
-	p->xors.search = s;
-	p->xors.targets = p->targets;
-	p->xors.ntargets = p->words.ntargets;
-	p->xors.begins = p->begins;
-	p->xors.nbegins = n;
+	take_xors(p, &p->xors, DISGUISED_WORD);
+	if (s->bytes < HANDLE_FORMS_LARGE)
+		take_xors(p, &p->odd, 1);
 	p->products.search = s;
 	p->products.targets = p->targets;
 	p->products.ntargets = p->varints.ntargets = p->words.ntargets;
@@ -126,7 +141,7 @@ static bool begin(struct disguised_pass *p)
 	p->forms.living = p->d->living;
 	p->forms.nliving = p->d->nliving;
 	bases_find(&p->forms.bases, s->memory);
-	return xor_words_ready(&p->xors) && handle_forms_all(&p->forms) &&
+	return xor_words_ready(&p->xors) && xor_words_ready(&p->odd) && handle_forms_all(&p->forms) &&
 	       families_ready(&p->families, &p->forms);
 }
 
@@ -135,6 +150,7 @@ static void end(struct disguised_pass *p)
 	handle_forms_deinit(&p->forms);
 	families_deinit(&p->families);
 	xor_words_deinit(&p->xors);
+	xor_words_deinit(&p->odd);
 	constants_deinit(&p->constants);
 	free(p->targets);
 	free(p->begins);
@@ -177,7 +193,8 @@ static int search(struct disguised_pass *p)
 	int e = walk(p, disguised_on_piece);
 	if (e)
 		return e;
-	disguised_settle_xors(p);
+	disguised_settle_xors(p, &p->xors);
+	disguised_settle_xors(p, &p->odd);
 	disguised_settle_blocks(p);
 	disguised_settle(p, 0);
 	if (p->forms.ntargets > HANDLE_FORMS_TARGETS && any_in_use(p)) {
@@ -211,11 +228,6 @@ static int by_at(const void *a, const void *b)
 	return (int)rank(x) - (int)rank(y);
 }
 
-static bool in_lost(void *ctx, uint64_t at)
-{
-	return disguised_in_lost(ctx, at);
-}
-
 int disguised_run(struct disguised *d)
 {
 	struct disguised_pass p = {.d = d, .g = &d->s->g};
@@ -229,8 +241,6 @@ int disguised_run(struct disguised *d)
 	p.varints.ctx = &p;
 	p.families.counts = disguised_in_row;
 	p.families.ctx = &p;
-	p.xors.lost = in_lost;
-	p.xors.ctx = &p;
 	int e = begin(&p) ? search(&p) : -ENOMEM;
 	if (!e && !graph_spread(p.g))
 		e = -ENOMEM;

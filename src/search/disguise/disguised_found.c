@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "search/disguise/disguised_own.h"
-#include "search/disguise/spelled.h"
 #include "search/mark/scan.h"
 
 enum {
@@ -147,13 +146,16 @@ static bool has_other_half(const struct disguised_pass *p, uint64_t at, uint64_t
 	return false;
 }
 
-// Is the number part of a text that is the address?
-static bool is_text(const struct disguised_pass *p, uint64_t at, uint64_t address)
+// Is the number part of no image of the address, though it looks like one?
+static bool is_no_image(const struct disguised_pass *p, uint64_t at, const struct handles_value *v)
 {
-	char beside[2 * SPELLED_REACH];
+	struct image image;
+	char beside[2 * IMAGES_REACH];
 	uint64_t lo;
-	size_t n = around(p, at, SPELLED_REACH, beside, &lo);
-	return n && spelled_at(beside, n, at - lo, address);
+	if (!handle_forms_image(&p->forms, v, &image))
+		return false;
+	size_t n = around(p, at, IMAGES_REACH, beside, &lo);
+	return !image_at(&image, beside, n, at - lo);
 }
 
 // Is it the lower half of the address, shifted right?
@@ -207,8 +209,7 @@ static void on_value(struct disguised_pass *p, uint64_t at, uint32_t number, str
 	if (v->form >= DISGUISES ? !counts_distances(p, at) :
 				   v->form != DISGUISE_SELF && !counts_halves(p, at, address))
 		return;
-	if ((v->form == DISGUISE_TEXT && !is_text(p, at, address)) ||
-	    (v->form == DISGUISE_RIGHT_MORE && !is_shifted(p, at, address)))
+	if (is_no_image(p, at, v) || (v->form == DISGUISE_RIGHT_MORE && !is_shifted(p, at, address)))
 		return;
 	if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))
 		return;
@@ -296,6 +297,7 @@ void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at
 	disguise_words_find(&p->words, b, n, at);
 	self_words_find(&p->self, b, n, at);
 	xor_words_find(&p->xors, b, n, at);
+	xor_words_find(&p->odd, b, n, at);
 	find_handles(p, b, n, at);
 	families_find(&p->families, b, n, at);
 	if (!is_small(p, at))

@@ -30,7 +30,7 @@ struct disguised_pass {
 	struct span *targets; // of words: objects that nothing reaches,
 	uint64_t *begins;     // and where they begin
 	struct self_words self;
-	struct xor_words xors;
+	struct xor_words xors, odd; // odd: at any byte, in a small memory
 	struct products products;
 	struct varints varints;
 	struct span partners[DISGUISED_PARTNERS_MOST];
@@ -70,5 +70,5 @@ void disguised_add_hit(struct disguised *d, uint64_t at, uint64_t address, uint3
 // Those of the hits from `from` on whose form is in use become edges; the others go.
 void disguised_settle(struct disguised_pass *p, size_t from);
 void disguised_settle_blocks(struct disguised_pass *p);
-void disguised_settle_xors(struct disguised_pass *p);
+void disguised_settle_xors(struct disguised_pass *p, struct xor_words *x);
 void disguised_settle_families(struct disguised_pass *p);

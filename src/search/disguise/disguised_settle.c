@@ -90,12 +90,12 @@ void disguised_settle(struct disguised_pass *p, size_t from)
 	d->nhits = n;
 }
 
-void disguised_settle_xors(struct disguised_pass *p)
+void disguised_settle_xors(struct disguised_pass *p, struct xor_words *x)
 {
 	struct disguised *d = p->d;
-	xor_words_settle(&p->xors);
-	for (size_t i = 0; i < p->xors.nhits && !d->failed; i++) {
-		const struct xor_hit *h = &p->xors.hits[i];
+	xor_words_settle(x);
+	for (size_t i = 0; i < x->nhits && !d->failed; i++) {
+		const struct xor_hit *h = &x->hits[i];
 		disguised_add_hit(d, h->at, h->address, DISGUISE_XOR);
 		if (!d->failed)
 			d->hits[d->nhits - 1].key = h->key;

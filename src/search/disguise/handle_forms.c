@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "search/disguise/distances.h"
-#include "search/disguise/spelled.h"
+#include "search/disguise/images.h"
 
 #define FOUR_GIB (1ULL << 32)
 enum {
@@ -55,8 +55,15 @@ static uint64_t beside(uint64_t address, size_t n)
 	return address + ((mixed(n) % 4 * 2 + 1) << BESIDE_SHIFT);
 }
 
+static bool is_image(uint32_t form)
+{
+	return form == DISGUISE_TEXT || form == DISGUISE_RECODED;
+}
+
 uint64_t handle_forms_address(const struct handle_forms *f, const struct handles_value *v)
 {
+	if (is_image(v->form))
+		return f->targets[v->index / images_count()].at;
 	if (v->form >= DISGUISES && v->class == HANDLES_DECOY)
 		return 0;
 	if (v->class == HANDLES_LIVING)
@@ -89,18 +96,29 @@ static void add_low(struct handle_forms *f, uint64_t address, enum handles_class
 }
 
 // The whole of an address, in forms that no number has by chance, though 32 bits of them are looked for:
-// shifted by as many bits as are zero, as the number of a page or of a line of the cache, and as text.
+// shifted by as many bits as are zero, as the number of a page or of a line of the cache, and images.h's.
+// Index of an image: of the target, times how many there are, and which one.
 static void add_whole(struct handle_forms *f, uint64_t address, size_t index)
 {
-	uint32_t parts[SPELLED_PARTS];
+	struct image image;
+	size_t images = images_count(), n = index < IMAGES_TARGETS ? images : IMAGES_OF_ALL;
 	if (address < FOUR_GIB)
 		return;
 	for (unsigned k = HANDLE_FORMS_RIGHT; k <= HANDLE_FORMS_RIGHT_MOST && !(address & ((1ULL << k) - 1));
 	     k++)
 		handles_add(&f->values, (uint32_t)(address >> k), DISGUISE_RIGHT_MORE, HANDLES_TARGET, index);
-	size_t n = spelled_parts(address, parts);
-	for (size_t i = 0; i < n; i++)
-		handles_add(&f->values, parts[i], DISGUISE_TEXT, HANDLES_TARGET, index);
+	for (size_t i = 0; i < n; i++) {
+		if (!image_of((unsigned)i, address, &image))
+			continue;
+		for (unsigned k = 0; k < image.parts; k++)
+			handles_add(&f->values, image_part(&image, k), image.form, HANDLES_TARGET,
+				    index * images + i);
+	}
+}
+
+bool handle_forms_image(const struct handle_forms *f, const struct handles_value *v, struct image *to)
+{
+	return is_image(v->form) && image_of(v->index % images_count(), handle_forms_address(f, v), to);
 }
 
 // Round numbers, and small ones, are everywhere.

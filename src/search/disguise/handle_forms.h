@@ -6,6 +6,7 @@
 #include "search/disguise/bases.h"
 #include "search/disguise/disguise.h"
 #include "search/disguise/handles.h"
+#include "search/disguise/images.h"
 
 // What a program would keep of a coroutine.
 enum handle_kind { HANDLE_BLOCK, HANDLE_STACK, HANDLE_KINDS };
@@ -40,6 +41,8 @@ void handle_forms_deinit(struct handle_forms *f);
 enum disguise handle_forms_is(uint32_t form);
 // The address that a value stands for.
 uint64_t handle_forms_address(const struct handle_forms *f, const struct handles_value *v);
+// False: it is no part of an image.
+bool handle_forms_image(const struct handle_forms *f, const struct handles_value *v, struct image *to);
 // Is it no number as there are many?
 bool handle_forms_telling(uint64_t distance);
 bool handle_forms_in_use(const struct handle_forms *f, uint32_t form);

@@ -18,7 +18,14 @@
 #include "search/mark/scan.h"
 
 enum { WORD = 8, HALF = 32, UPPER = 48, SIXTEEN = 0xffff, BUCKETS = 1 << 16, KINDS = 2 };
-enum { OF_A_BUCKET = 64, KEYS_MOST = 1 << 18, HITS_MOST = 1 << 12, DECOYS = 64, DECOY_SHIFT = 16 };
+enum {
+	OF_A_BUCKET = 64,
+	KEYS_MOST = 1 << 18,
+	KEYS_MOST_ODD = 1 << 20,
+	HITS_MOST = 1 << 12,
+	DECOYS = 64,
+	DECOY_SHIFT = 16
+};
 enum { TRIES_OF_A_BUCKET = 1 << 22, TRIES_MOST = 1 << 28 };
 enum { CHUNK = 1 << 16, READ_MOST = 64 << 20, SMALL = 1 << 18, END = 1 << 14 };
 
@@ -48,7 +55,8 @@ static bool is_address(uint64_t word)
 static void add_key(struct xor_words *x, uint64_t value, uint64_t at)
 {
 	struct xor_bucket *b = &x->buckets[value >> UPPER];
-	if (is_address(value) || b->n == OF_A_BUCKET || x->nkeys == KEYS_MOST || x->failed)
+	if (is_address(value) || b->n == OF_A_BUCKET ||
+	    x->nkeys == (x->step == WORD ? KEYS_MOST : KEYS_MOST_ODD) || x->failed)
 		return;
 	if (x->nkeys == x->room) {
 		size_t room = x->room ? 2 * x->room : 1024;
@@ -75,12 +83,14 @@ static void take_keys(struct xor_words *x, uint64_t lo, uint64_t hi)
 {
 	static _Alignas(uint64_t) uint64_t chunk[CHUNK / WORD];
 	const struct memory *m = x->search->memory;
-	for (; lo < hi && !memory_late(m); lo += CHUNK) {
+	const uint64_t chunk_step = x->step == WORD ? CHUNK : CHUNK - WORD; // a word may lie across
+	for (; lo < hi && !memory_late(m); lo += chunk_step) {
 		size_t n = memory_peek_touched(m, lo, chunk, hi - lo < CHUNK ? (size_t)(hi - lo) : CHUNK);
-		for (size_t i = 0; i < n / WORD; i++)
-			if (!is_address(chunk[i]) && counts(x, lo + i * WORD) &&
-			    !x->lost(x->ctx, lo + i * WORD))
-				add_key(x, chunk[i], lo + i * WORD);
+		for (size_t i = 0; i + WORD <= n; i += x->step) {
+			uint64_t key = block_word((const unsigned char *)chunk + i);
+			if (!is_address(key) && counts(x, lo + i) && !x->lost(x->ctx, lo + i))
+				add_key(x, key, lo + i);
+		}
 	}
 }
 
@@ -150,13 +160,14 @@ bool xor_words_ready(struct xor_words *x)
 
 // ------------------------------------------------------------------- words
 
-// Where an object begins: 0; in one, at a multiple of eight: 1; elsewhere: KINDS.
+// Where an object begins: 0; in one, at a multiple of eight: 1, unless pairs are at any byte, which are many;
+// elsewhere: KINDS.
 static unsigned kind_of(const struct xor_words *x, uint64_t address)
 {
 	if (address % WORD || scan_find(x->targets, x->ntargets, address) == x->ntargets)
 		return KINDS;
 	size_t i = FIRST_NOT(x->nbegins, k, x->begins[k] < address);
-	return i < x->nbegins && x->begins[i] == address ? 0 : 1;
+	return i < x->nbegins && x->begins[i] == address ? 0 : x->step == WORD ? 1 : KINDS;
 }
 
 static uint64_t decoy(uint64_t address, uint64_t n)
@@ -169,6 +180,8 @@ static void try_pair(struct xor_words *x, struct xor_bucket *b, const struct xor
 		     uint64_t address)
 {
 	unsigned kind = kind_of(x, address);
+	if (x->step != WORD && at % WORD == 0 && key->at % WORD == 0)
+		return; // others look for these
 	if (kind == KINDS && memory_map(x->search->memory, address))
 		return; // another's, and perhaps kept so, too
 	bool own = x->lost(x->ctx, at);
@@ -225,7 +238,10 @@ static inline bool block_may(const struct xor_words *x, const unsigned char *b)
 
 void xor_words_find(struct xor_words *x, const unsigned char *b, size_t n, uint64_t at)
 {
-	for (size_t i = -at & (WORD - 1); x->nkeys && i + WORD <= n; i += BLOCK_BYTES) {
+	for (size_t i = 0; x->step != WORD && x->nkeys && i + WORD <= n; i++)
+		if (marked(x->uppers, block_word(b + i) >> UPPER))
+			try_word(x, block_word(b + i), at + i);
+	for (size_t i = -at & (WORD - 1); x->step == WORD && x->nkeys && i + WORD <= n; i += BLOCK_BYTES) {
 		if (!block_may(x, b + i))
 			continue;
 		for (size_t k = i; k < i + BLOCK_BYTES && k + WORD <= n; k += WORD) {

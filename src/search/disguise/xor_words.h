@@ -29,6 +29,7 @@ struct xor_words {
 	size_t nbegins;
 	bool (*lost)(void *ctx, uint64_t at); // does it lie in what is looked for?
 	void *ctx;
+	unsigned step;        // bytes from one word to the next: 8; or 1, then only begins are looked for
 	struct xor_hit *hits; // once they are settled: those that are not there by chance
 	size_t nhits;
 	bool failed; // out of memory
@@ -45,7 +46,7 @@ struct xor_words {
 
 // Finds the keys. False if out of memory.
 bool xor_words_ready(struct xor_words *x);
-// Bytes that lie at `at`. Aligned words are looked at; MEMORY_WALK_BEHIND more bytes may be read behind them.
+// Bytes that lie at `at`. Every step is looked at; MEMORY_WALK_BEHIND more bytes may be read behind them.
 void xor_words_find(struct xor_words *x, const unsigned char *bytes, size_t n, uint64_t at);
 void xor_words_settle(struct xor_words *x);
 void xor_words_deinit(struct xor_words *x);

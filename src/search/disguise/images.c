@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+//
+// Three tables make the images: alphabets, of which an address is written in each base, with its bytes in
+// either order and from either end; the words that are looked for at any byte; and, at multiples of eight,
+// these words rotated. Parts are taken where bytes differ most: zeros and the upper bits of addresses are
+// everywhere.
+#include "search/disguise/images.h"
+
+#include <string.h>
+
+#define BITS_1 0x5555555555555555
+#define BITS_2 0x3333333333333333
+#define BITS_4 0x0f0f0f0f0f0f0f0f
+enum {
+	WORD = 8,
+	PART = 4,
+	ROTATIONS = 64,
+	TURNED = 4,
+	LEAST_DIGITS = 7,
+	ALONE_MOST = 16,
+	NUMBER_BITS = 44,
+	ZEROS_MOST = 16
+};
+
+static const char LOWER[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+static const char UPPER[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+// ------------------------------------------------------------------- digits
+
+enum { SWAPPED = 1, BACKWARD = 2, GROUPS = 4 };
+
+// Of an alphabet, the bases from `lo` to `hi`; with GROUPS, the bytes of memory are taken by as many bits as
+// a digit has, as in Base64.
+static const struct alphabet {
+	const char *digits;
+	uint8_t lo, hi, ways;
+} ALPHABETS[] = {
+	// the first four: of all addresses
+	{LOWER, 16, 16, 0},
+	{UPPER, 16, 16, 0},
+	{LOWER, 10, 10, 0},
+	{LOWER, 16, 16, SWAPPED},
+	{LOWER, 2, 9, 0},
+	{LOWER, 11, 15, 0},
+	{LOWER, 17, 36, 0},
+	{UPPER, 11, 15, 0},
+	{UPPER, 17, 36, 0},
+	{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", 37, 64, 0},
+	{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/", 63, 64, 0},
+	{"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_", 37, 64, 0},
+	{"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/", 63, 64, 0},
+	{"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 64, 64, 0},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 62, 64, 0},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, 0},
+	{"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/", 62, 62, 0},
+	{"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 58, 58, 0},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 26, 32, 0},
+	{"abcdefghijklmnopqrstuvwxyz234567", 26, 32, 0},
+	{"0123456789ABCDEFGHJKMNPQRSTVWXYZ", 32, 32, 0},
+	{"0123456789abcdefghjkmnpqrstvwxyz", 32, 32, 0},
+	{UPPER, 16, 16, SWAPPED},
+	{LOWER, 8, 8, SWAPPED},
+	{LOWER, 10, 10, SWAPPED},
+	{LOWER, 32, 32, SWAPPED},
+	{LOWER, 36, 36, SWAPPED},
+	{UPPER, 36, 36, SWAPPED},
+	{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 62, 62, SWAPPED},
+	{"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 62, 62, SWAPPED},
+	{"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 58, 58, SWAPPED},
+	{LOWER, 2, 2, BACKWARD},
+	{LOWER, 8, 8, BACKWARD},
+	{LOWER, 10, 10, BACKWARD},
+	{LOWER, 16, 16, BACKWARD},
+	{UPPER, 16, 16, BACKWARD},
+	{LOWER, 32, 32, BACKWARD},
+	{LOWER, 36, 36, BACKWARD},
+	{UPPER, 36, 36, BACKWARD},
+	{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", 62, 64, BACKWARD},
+	{"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_", 62, 64, BACKWARD},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, BACKWARD},
+	{"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 58, 58, BACKWARD},
+	{LOWER, 16, 16, SWAPPED | BACKWARD},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32, 32, GROUPS},
+	{"abcdefghijklmnopqrstuvwxyz234567", 32, 32, GROUPS},
+	{"0123456789ABCDEFGHIJKLMNOPQRSTUV", 32, 32, GROUPS},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | SWAPPED},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | SWAPPED},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32, 32, GROUPS | SWAPPED},
+};
+enum { ALPHABETS_N = sizeof(ALPHABETS) / sizeof(*ALPHABETS) };
+
+static unsigned count_texts(void)
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < ALPHABETS_N; i++)
+		n += ALPHABETS[i].hi - ALPHABETS[i].lo + 1u;
+	return n;
+}
+
+static void reverse(char *text, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		char c = text[i];
+		text[i] = text[n - 1 - i];
+		text[n - 1 - i] = c;
+	}
+}
+
+// The bytes of a word, first the highest, by `bits`: the last digit has fewer of its own, and is left out.
+static size_t write_groups(const char *digits, unsigned bits, uint64_t word, char *to)
+{
+	size_t n = 0;
+	for (unsigned had = 0; had + bits <= 64; had += bits)
+		to[n++] = digits[word >> (64 - had - bits) & ((1u << bits) - 1)];
+	return n;
+}
+
+static size_t write_number(const char *digits, unsigned base, uint64_t number, char *to)
+{
+	size_t n = 0;
+	for (; number; number /= base)
+		to[n++] = digits[number % base];
+	reverse(to, n);
+	return n;
+}
+
+static unsigned distinct(const char *part)
+{
+	return 1 + (part[1] != part[0]) + (part[2] != part[0] && part[2] != part[1]) +
+	       (part[3] != part[0] && part[3] != part[1] && part[3] != part[2]);
+}
+
+// The last place, of the number's own end, with parts of as many characters as there are.
+static void place_parts(struct image *i, bool from_begin)
+{
+	unsigned best = 0;
+	i->parts = IMAGES_PARTS;
+	for (unsigned s = 0; s + PART + IMAGES_PARTS - 1 <= i->n; s++) {
+		unsigned least = PART, at = from_begin ? s : i->n - (PART + IMAGES_PARTS - 1) - s;
+		for (unsigned k = 0; k < IMAGES_PARTS; k++)
+			least = distinct(i->bytes + at + k) < least ? distinct(i->bytes + at + k) : least;
+		if (least > best) {
+			best = least;
+			i->first = (uint8_t)at;
+		}
+	}
+}
+
+static bool has_letter(const struct image *i)
+{
+	for (unsigned k = 0; k < i->n; k++)
+		if (i->bytes[k] > '9')
+			return true;
+	return false;
+}
+
+static bool text_of(unsigned which, uint64_t address, struct image *i)
+{
+	const struct alphabet *a = ALPHABETS;
+	while (which > (unsigned)(a->hi - a->lo)) {
+		which -= a->hi - a->lo + 1u;
+		a++;
+	}
+	unsigned base = a->lo + which, bits = base == 64 ? 6 : 5;
+	// Base64 has the bytes as they lie in memory: those of the swapped number, from its highest.
+	bool swap = !(a->ways & GROUPS) == !!(a->ways & SWAPPED);
+	uint64_t number = swap ? __builtin_bswap64(address) : address;
+	i->n = (uint8_t)(a->ways & GROUPS ? write_groups(a->digits, bits, number, i->bytes) :
+					    write_number(a->digits, base, number, i->bytes));
+	if (a->ways & BACKWARD)
+		reverse(i->bytes, i->n);
+	i->form = DISGUISE_TEXT;
+	i->base = base <= ALONE_MOST && !(a->ways & BACKWARD) ? (uint8_t)base : 0;
+	if (i->n < LEAST_DIGITS || (a->digits == UPPER && !has_letter(i)))
+		return false;
+	place_parts(i, swap != !!(a->ways & BACKWARD));
+	return true;
+}
+
+// ------------------------------------------------------------------- words
+
+static uint64_t nibbles(uint64_t w)
+{
+	return (w & BITS_4) << 4 | (w >> 4 & BITS_4);
+}
+
+// Of each byte.
+static uint64_t bits_of_bytes(uint64_t w)
+{
+	w = (w & BITS_1) << 1 | (w >> 1 & BITS_1);
+	w = (w & BITS_2) << 2 | (w >> 2 & BITS_2);
+	return nibbles(w);
+}
+
+static uint64_t bits_of_all(uint64_t w)
+{
+	return __builtin_bswap64(bits_of_bytes(w));
+}
+
+static uint64_t same(uint64_t w)
+{
+	return w;
+}
+
+static uint64_t bytes_of_all(uint64_t w)
+{
+	return __builtin_bswap64(w);
+}
+
+static uint64_t gray(uint64_t w)
+{
+	return w ^ w >> 1;
+}
+
+static uint64_t from_gray(uint64_t w)
+{
+	for (unsigned k = 1; k < 64; k *= 2)
+		w ^= w >> k;
+	return w;
+}
+
+static uint64_t nibbles_of_all(uint64_t w)
+{
+	return __builtin_bswap64(nibbles(w));
+}
+
+static uint64_t pairs(uint64_t w) // bytes of each 16 bits
+{
+	return (w & 0x00ff00ff00ff00ff) << 8 | (w >> 8 & 0x00ff00ff00ff00ff);
+}
+
+static uint64_t quarters(uint64_t w) // 16 bits each, the highest first
+{
+	return pairs(__builtin_bswap64(w));
+}
+
+static uint64_t swapped_halves(uint64_t w) // bytes of each 32 bits
+{
+	return __builtin_bswap64(w) >> 32 | __builtin_bswap64(w) << 32;
+}
+
+static uint64_t zigzag(uint64_t w)
+{
+	return w << 1;
+}
+
+// The first TURNED are looked for rotated, too.
+static uint64_t (*const CODES[])(uint64_t w) = {same,          bits_of_all, bytes_of_all, nibbles,
+						bits_of_bytes, gray,        from_gray,    nibbles_of_all,
+						quarters,      pairs,       zigzag,       swapped_halves};
+enum { CODES_N = sizeof(CODES) / sizeof(*CODES), SIGNS = 3 };
+
+// As it is, as a complement, or negated before it is recoded.
+static uint64_t with_sign(unsigned sign, uint64_t word)
+{
+	return sign == 2 ? -word : sign ? ~word : word;
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c == 0 || c == 0xff;
+}
+
+static unsigned telling(const char *part)
+{
+	unsigned n = 0;
+	for (unsigned k = 0; k < PART; k++)
+		n += !is_plain((unsigned char)part[k]);
+	return n;
+}
+
+// At any byte; a word all of whose parts are telling is found wherever it lies.
+static void word_of(uint64_t word, struct image *i)
+{
+	i->n = WORD;
+	memcpy(i->bytes, &word, WORD);
+	unsigned least[2] = {PART, PART};
+	for (unsigned k = 0; k < IMAGES_PARTS; k++)
+		for (unsigned s = 0; s < 2; s++)
+			least[s] = telling(i->bytes + s + k) < least[s] ? telling(i->bytes + s + k) :
+									  least[s];
+	i->parts = IMAGES_PARTS;
+	i->first = least[1] > least[0];
+}
+
+// At a multiple of four: one half will do.
+static void turned_of(uint64_t word, struct image *i)
+{
+	i->n = WORD;
+	memcpy(i->bytes, &word, WORD);
+	i->parts = 1;
+	i->first = telling(i->bytes + PART) > telling(i->bytes) ? PART : 0;
+}
+
+// As large as many numbers are, or as their complements; or of so few bits that some number is the same.
+static bool is_common(uint64_t word, uint64_t address)
+{
+	return word >> NUMBER_BITS == 0 || ~word >> NUMBER_BITS == 0 ||
+	       !(address & ((1ULL << ZEROS_MOST) - 1));
+}
+
+// ------------------------------------------------------------------- all
+
+unsigned images_count(void)
+{
+	return count_texts() + SIGNS * CODES_N + SIGNS * TURNED * ROTATIONS;
+}
+
+bool image_of(unsigned which, uint64_t address, struct image *i)
+{
+	unsigned texts = count_texts();
+	i->base = 0;
+	i->first = 0;
+	if (which < texts)
+		return text_of(which, address, i);
+	which -= texts;
+	i->form = DISGUISE_RECODED;
+	uint64_t signed_one = with_sign(which % SIGNS, address);
+	which /= SIGNS;
+	if (which < CODES_N) {
+		word_of(CODES[which](signed_one), i);
+		// As it is, search.c and disguise_words.c see it.
+		return which && !is_common(CODES[which](signed_one), address);
+	}
+	which -= CODES_N;
+	uint64_t word = CODES[which % TURNED](signed_one);
+	unsigned by = which / TURNED;
+	word = by ? word << by | word >> (64 - by) : word;
+	turned_of(word, i);
+	return by && !is_common(word, address);
+}
+
+uint32_t image_part(const struct image *i, unsigned part)
+{
+	uint32_t value;
+	memcpy(&value, i->bytes + i->first + part, sizeof(value));
+	return value;
+}
+
+static bool is_digit(unsigned base, char c)
+{
+	const char *lower = memchr(LOWER, c, base), *upper = memchr(UPPER, c, base);
+	return lower || upper;
+}
+
+// Zeros may precede it.
+static bool is_alone(const struct image *i, const char *bytes, size_t n, size_t from)
+{
+	if (from + i->n < n && is_digit(i->base, bytes[from + i->n]))
+		return false;
+	while (from && bytes[from - 1] == '0')
+		from--;
+	return !from || !is_digit(i->base, bytes[from - 1]);
+}
+
+bool image_at(const struct image *i, const char *bytes, size_t n, size_t at)
+{
+	for (unsigned k = 0; k < i->parts; k++) {
+		size_t before = i->first + k;
+		if (before <= at && at - before + i->n <= n && !memcmp(bytes + at - before, i->bytes, i->n) &&
+		    (!i->base || is_alone(i, bytes, n, at - before)))
+			return true;
+	}
+	return false;
+}

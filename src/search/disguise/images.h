@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// images.h - what an address looks like in forms that are looked for byte by byte: written out in digits of
+// any base, and words whose bits are in another order or recoded.
+//
+// All of an image must be there, so that chance does not count. It is found by a part of four bytes, of which
+// one lies where a number of 32 bits may.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "search/disguise/disguise.h"
+
+enum {
+	IMAGES_OF_ALL = 4,    // so many are looked for of any address,
+	IMAGES_TARGETS = 256, // the others of so many addresses
+	IMAGES_PARTS = 4,
+	IMAGES_REACH = 80, // bytes on either side of a part
+	IMAGES_MOST = 72
+};
+
+struct image {
+	char bytes[IMAGES_MOST];
+	uint8_t n;     // bytes
+	uint8_t first; // where the first part begins; the others do one, two and three bytes behind it
+	uint8_t parts;
+	uint8_t base; // of digits that may not go on around it; 0: others may lie there
+	enum disguise form;
+};
+
+// How many there are.
+unsigned images_count(void);
+// False: the address has no such image, or it would be too short.
+bool image_of(unsigned which, uint64_t address, struct image *to);
+uint32_t image_part(const struct image *i, unsigned part);
+// Is all of it there, around the part that lies at `at`?
+bool image_at(const struct image *i, const char *bytes, size_t n, size_t at);
