@@ -201,6 +201,10 @@ static int search(struct disguised_pass *p)
 		snprintf(d->why, sizeof(d->why), "there are too many coroutines to look for all in 32 bits");
 		return -EAGAIN;
 	}
+	if (p->of_few) {
+		snprintf(d->why, sizeof(d->why), "there are too many coroutines to look for all as text");
+		return -EAGAIN;
+	}
 	size_t n = d->nhits;
 	if (distances_try(&p->forms))
 		e = walk(p, disguised_on_piece_again);

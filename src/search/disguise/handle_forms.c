@@ -95,13 +95,24 @@ static void add_low(struct handle_forms *f, uint64_t address, enum handles_class
 	handles_add(h, __builtin_bswap32((uint32_t)address), DISGUISE_SWAPPED, class, index);
 }
 
+size_t handle_forms_images(const struct handle_forms *f)
+{
+	return f->bytes < HANDLE_FORMS_LARGE ? IMAGES_TARGETS : IMAGES_TARGETS_LARGE;
+}
+
+bool handle_forms_of_few(const struct handle_forms *f, const struct handles_value *v)
+{
+	return is_image(v->form) && v->index % images_count() >= IMAGES_OF_ALL &&
+	       f->ntargets > handle_forms_images(f);
+}
+
 // The whole of an address, in forms that no number has by chance, though 32 bits of them are looked for:
 // shifted by as many bits as are zero, as the number of a page or of a line of the cache, and images.h's.
 // Index of an image: of the target, times how many there are, and which one.
 static void add_whole(struct handle_forms *f, uint64_t address, size_t index)
 {
 	struct image image;
-	size_t images = images_count(), n = index < IMAGES_TARGETS ? images : IMAGES_OF_ALL;
+	size_t images = images_count(), n = index < handle_forms_images(f) ? images : IMAGES_OF_ALL;
 	if (address < FOUR_GIB)
 		return;
 	for (unsigned k = HANDLE_FORMS_RIGHT; k <= HANDLE_FORMS_RIGHT_MOST && !(address & ((1ULL << k) - 1));

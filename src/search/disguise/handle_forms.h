@@ -43,6 +43,10 @@ enum disguise handle_forms_is(uint32_t form);
 uint64_t handle_forms_address(const struct handle_forms *f, const struct handles_value *v);
 // False: it is no part of an image.
 bool handle_forms_image(const struct handle_forms *f, const struct handles_value *v, struct image *to);
+// All images are looked for of so many targets. Is this one of those that are not looked for of all there
+// are?
+size_t handle_forms_images(const struct handle_forms *f);
+bool handle_forms_of_few(const struct handle_forms *f, const struct handles_value *v);
 // Is it no number as there are many?
 bool handle_forms_telling(uint64_t distance);
 bool handle_forms_in_use(const struct handle_forms *f, uint32_t form);

@@ -15,7 +15,8 @@
 
 enum {
 	IMAGES_OF_ALL = 4,    // so many are looked for of any address,
-	IMAGES_TARGETS = 256, // the others of so many addresses
+	IMAGES_TARGETS = 256, // the others of so many addresses; of fewer, where much is searched
+	IMAGES_TARGETS_LARGE = 64,
 	IMAGES_PARTS = 4,
 	IMAGES_REACH = 80, // bytes on either side of a part
 	IMAGES_MOST = 72
