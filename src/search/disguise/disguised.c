@@ -16,6 +16,7 @@
 #include "search/mark/scan.h"
 #include "search/memory/memory_walk.h"
 
+enum { OF_FEW_LEAST = 8 };  // some are found by chance
 enum { NEAR_BYTES = 1024 }; // of an object: the links of a list lie near its begin
 
 // ------------------------------------------------------------------- what is looked for
@@ -201,7 +202,7 @@ static int search(struct disguised_pass *p)
 		snprintf(d->why, sizeof(d->why), "there are too many coroutines to look for all in 32 bits");
 		return -EAGAIN;
 	}
-	if (p->of_few) {
+	if (p->of_few >= OF_FEW_LEAST) {
 		snprintf(d->why, sizeof(d->why), "there are too many coroutines to look for all as text");
 		return -EAGAIN;
 	}

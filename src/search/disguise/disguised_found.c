@@ -217,7 +217,7 @@ static void on_value(struct disguised_pass *p, uint64_t at, uint32_t number, str
 		disguised_add_hit(p->d, at, address, v->form);
 	if (inside)
 		return;
-	p->of_few |= handle_forms_of_few(&p->forms, v);
+	p->of_few += !v->hit && handle_forms_of_few(&p->forms, v);
 	v->kept += v->kept < NAMED_MOST;
 	handles_note(&p->forms.values, v);
 }

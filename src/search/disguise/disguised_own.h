@@ -37,7 +37,7 @@ struct disguised_pass {
 	struct span *near; // where words that are no large distance from themselves may lead
 	struct tables tables;
 	struct handle_forms forms;
-	bool of_few;                 // a form is in use that was not looked for of all
+	unsigned of_few;             // found in forms that were not looked for of all
 	struct handle_address *lost; // forms.targets
 	struct families families;
 	struct constants constants;

@@ -19,7 +19,8 @@ enum {
 	LEAST_DIGITS = 7,
 	ALONE_MOST = 16,
 	NUMBER_BITS = 44,
-	ZEROS_MOST = 16
+	ZEROS_MOST = 16,
+	TELLING_LEAST = 3
 };
 
 static const char LOWER[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -172,6 +173,7 @@ static bool text_of(unsigned which, uint64_t address, struct image *i)
 	if (a->ways & BACKWARD)
 		reverse(i->bytes, i->n);
 	i->form = DISGUISE_TEXT;
+	i->radix = (uint8_t)base;
 	i->base = base <= ALONE_MOST && !(a->ways & BACKWARD) ? (uint8_t)base : 0;
 	if (i->n < LEAST_DIGITS || (a->digits == UPPER && !has_letter(i)))
 		return false;
@@ -311,7 +313,7 @@ unsigned images_count(void)
 bool image_of(unsigned which, uint64_t address, struct image *i)
 {
 	unsigned texts = count_texts();
-	i->base = 0;
+	i->base = i->radix = 0;
 	i->first = 0;
 	if (which < texts)
 		return text_of(which, address, i);
@@ -332,11 +334,11 @@ bool image_of(unsigned which, uint64_t address, struct image *i)
 	return by && !is_common(word, address);
 }
 
-uint32_t image_part(const struct image *i, unsigned part)
+bool image_part(const struct image *i, unsigned part, uint32_t *value)
 {
-	uint32_t value;
-	memcpy(&value, i->bytes + i->first + part, sizeof(value));
-	return value;
+	const char *bytes = i->bytes + i->first + part;
+	memcpy(value, bytes, sizeof(*value));
+	return i->form != DISGUISE_RECODED || telling(bytes) >= TELLING_LEAST;
 }
 
 static bool is_digit(unsigned base, char c)

@@ -17,6 +17,8 @@ enum {
 	IMAGES_OF_ALL = 4,    // so many are looked for of any address,
 	IMAGES_TARGETS = 256, // the others of so many addresses; of fewer, where much is searched
 	IMAGES_TARGETS_LARGE = 64,
+	IMAGES_RADIX_LARGE =
+		16, // digits of lower bases are alike: too many of a large memory would be looked at
 	IMAGES_PARTS = 4,
 	IMAGES_REACH = 80, // bytes on either side of a part
 	IMAGES_MOST = 72
@@ -27,7 +29,8 @@ struct image {
 	uint8_t n;     // bytes
 	uint8_t first; // where the first part begins; the others do one, two and three bytes behind it
 	uint8_t parts;
-	uint8_t base; // of digits that may not go on around it; 0: others may lie there
+	uint8_t radix; // of its digits; 0: it has none
+	uint8_t base;  // of digits that may not go on around it; 0: others may lie there
 	enum disguise form;
 };
 
@@ -35,6 +38,7 @@ struct image {
 unsigned images_count(void);
 // False: the address has no such image, or it would be too short.
 bool image_of(unsigned which, uint64_t address, struct image *to);
-uint32_t image_part(const struct image *i, unsigned part);
+// False: too many words are as this part is, so it is not looked for.
+bool image_part(const struct image *i, unsigned part, uint32_t *value);
 // Is all of it there, around the part that lies at `at`?
 bool image_at(const struct image *i, const char *bytes, size_t n, size_t at);
