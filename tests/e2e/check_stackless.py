@@ -64,7 +64,8 @@ def looked(trace):
     """The lines of the last inspection."""
     path = trace / "ctp/image0/stackless.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines if line.endswith("}")]
+    found = [json.loads(line) for line in lines if line.endswith("}")]
+    return [line for line in found if line["what"] != "unseen"]
 
 
 def searched(trace):
@@ -144,6 +145,13 @@ def check_sound(case, compiler, name, allowed):
 def check_doubtful(case, compiler, name, allowed):
     report, _ = observed(case, compiler, name)
     need(all(x in allowed for x in said(report)), f"{said(report)}, at most {allowed}")
+
+
+def check_ticks(case, compiler):
+    """Never idle for as long as it is waited for: it is looked at between two ticks."""
+    report, lines = observed(case, compiler, "closed", word="ticks")
+    equal(lines[0]["total"], COUNT, "found")
+    need(all(x.startswith("CTP029") for x in said(report)) and report["findings"], f"{said(report)}: {lines}")
 
 
 def check_never_seen(case, compiler, name):
@@ -587,6 +595,7 @@ def checks():
             yield f"never_seen/{name}/{short}", lambda case, c=compiler, n=name: check_never_seen(case, c, n)
         for name in DISGUISED:
             yield f"disguised/{name}/{short}", lambda case, c=compiler, n=name: check_disguised(case, c, n)
+        yield f"ticks/{short}", lambda case, c=compiler: check_ticks(case, c)
         yield f"lost_traced/{short}", lambda case, c=compiler: check_lost_traced(case, c)
         yield f"long_waits/{short}", lambda case, c=compiler: check_long_waits(case, c)
         for name, (many, verdict) in COUNTED.items():

@@ -3,7 +3,8 @@
 // C++20 coroutines that nobody can resume any more, and others that only look so. `stackless CASE [N]` makes N of
 // them (3), says "ready" when its state is final, and then sleeps in its loop. tests/e2e/check_stackless.py says
 // what must be found. `stackless CASE N rests` says "made" before it loses them, and waits for SIGUSR1: so ctp-run
-// can have seen what led to them. With `listens` in place of that, somebody outside may wake the loop. Handles are kept out of frames that sleep: each case is made in a function of its own, and
+// can have seen what led to them. With `listens` in place of that, somebody outside may wake the loop; with `ticks`
+// it wakes every 25 ms. Handles are kept out of frames that sleep: each case is made in a function of its own, and
 // the stack below is overwritten.
 #include <condition_variable>
 #include <coroutine>
@@ -981,13 +982,14 @@ int main(int argc, char **argv)
 	rests = argc > 3 && !strcmp(argv[3], "rests");
 	if (argc > 3 && !strcmp(argv[3], "listens"))
 		listen_in(ep);
+	int timeout = argc > 3 && !strcmp(argv[3], "ticks") ? 25 : -1;
 	keep_a_block();
 	made.make();
 	overwrite_stack();
 	say_ready();
 	for (;;) {
 		epoll_event e;
-		if (epoll_wait(ep, &e, 1, -1) == 1 && order_fd >= 0)
+		if (epoll_wait(ep, &e, 1, timeout) == 1 && order_fd >= 0)
 			take_order();
 	}
 }

@@ -103,6 +103,14 @@ static void show_stackless(struct text_wrap *wrap, const struct report *r)
 {
 	const struct stackless_sums s = stackless_sums(r);
 	char piece[300], span[32], when[80] = "";
+	if (s.unseen) {
+		snprintf(piece, sizeof(piece),
+			 "C++20 coroutines were not looked for, though %" PRIu64
+			 " function%s: all threads never "
+			 "slept long enough",
+			 s.unseen, s.unseen == 1 ? " is one" : "s are");
+		text_piece(wrap, "; ", piece);
+	}
 	if (!s.looked)
 		return;
 	text_duration(span, sizeof(span), s.before_end_ns);

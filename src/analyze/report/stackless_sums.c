@@ -25,6 +25,7 @@ struct stackless_sums stackless_sums(const struct report *r)
 	struct stackless_sums s = {0};
 	for (size_t i = 0; i < r->world->nimages; i++) {
 		const struct stackless_looks *l = &r->world->images[i].stackless;
+		s.unseen += l->looked ? 0 : l->unseen;
 		if (!stackless_counts(&r->world->images[i]))
 			continue;
 		s.looked = true;

@@ -12,6 +12,7 @@ struct stackless_sums {
 	uint64_t found, undecided; // in findings; it could not be told what leads to them
 	const char *why;           // that is so
 	uint64_t destroyed;        // while they were suspended, of those whose birth was seen
+	uint64_t unseen;           // functions of such coroutines in images at which no look could be made
 	uint64_t before_end_ns;    // of what was not looked at when its process ended, the oldest; 0: none
 };
 

@@ -41,6 +41,7 @@ struct reach {
 	struct disguised disguised;
 	struct word_names names;
 	char **reported;               // by group: the first word that references it
+	bool rested;                   // nobody had run when only words in disguise were left to look for
 	bool *second;                  // by suspect: nothing but words in disguise led to it
 	struct hidden_holder *holders; // by suspect
 };
@@ -314,7 +315,7 @@ static void answers(struct reach *r)
 }
 
 // What leads where, and who stands in a pool; `all`: all roots are known. NULL; or why it cannot be told.
-static const char *settle(struct reach *r, bool all)
+static const char *settle(struct reach *r, bool all, const struct proc_tasks *base)
 {
 	r->reported = calloc(r->s.g.n + 1, sizeof(*r->reported));
 	r->second = calloc(r->l->n + 1, sizeof(*r->second));
@@ -328,6 +329,7 @@ static const char *settle(struct reach *r, bool all)
 	for (size_t i = 0; i < r->l->n; i++)
 		r->second[i] = !r->s.g.reached[graph_group(&r->s.g, (uint32_t)i)];
 	bool wanted = all && second_pass_wanted(r->l, &r->s);
+	r->rested = hold_rested(r->l, base);
 	return wanted && !second_pass_run(r->l, &r->s, &r->disguised) ? r->disguised.why : NULL;
 }
 
@@ -370,11 +372,12 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	if (!e && !r->s.partial)
 		executable_blocks(r);
 	bool all = queues && !r->s.partial && l->registrations.complete && !*l->hidden;
-	const char *unsettled = !e && !r->s.partial ? settle(r, all) : NULL;
+	const char *unsettled = !e && !r->s.partial ? settle(r, all, base) : NULL;
 	bool still = hold_rested(l, base), signals = hold_signals(base);
 	l->pools &= still;
 	l->disturbed |= !still || signals;
-	if (!still)
+	bool half = l->others && r->rested && (!still || unsettled); // plain words were all looked at
+	if (!still && !half)
 		hold_say(l, "a thread ran while memory was being searched");
 	else if (e)
 		hold_say(l, *r->s.why ? r->s.why : "memory could not be searched");
@@ -395,10 +398,11 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, FORKED);
 	else if (signals_late(l->deadline_ns))
 		hold_say(l, "memory was not searched in time");
-	else if (unsettled)
+	else if (unsettled && !half)
 		hold_say(l, unsettled);
 	else {
-		l->way = l->others && inspect_has_kin(l->r) && hold_fork(l->pid) ? FORKED : NULL;
+		bool forked = l->others && inspect_has_kin(l->r) && hold_fork(l->pid);
+		l->way = forked ? FORKED : half ? REACH_HALF : NULL;
 		answers(r);
 	}
 }

@@ -5,5 +5,8 @@
 
 #include "engine/inspect/inspect.h"
 
+// A `way` of inspect.h: a thread ran meanwhile, or there was no time. Plain words were all looked at.
+#define REACH_HALF "words in disguise were not searched for to the end"
+
 // Answers P6a of every suspect whose objects are known (objects.h); takes and releases the threads (hold.h).
 void reach_judge(struct inspection *l);

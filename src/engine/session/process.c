@@ -314,7 +314,7 @@ bool process_turn(struct process *p, uint64_t now, bool alone)
 	if (p->sets && !at_its_end(p))
 		sets_poll(p->sets);
 	if (p->stackless && !at_its_end(p))
-		stackless_watch_poll(p->stackless);
+		busy |= stackless_watch_poll(p->stackless);
 	if (!at_its_end(p))
 		look_at_scripts(p, now, false, UINT64_MAX);
 	if (p->slices && !p->recorder->writer->stopped && !at_its_end(p))

@@ -242,3 +242,9 @@ void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspectio
 	destroyed_write(out, &a->functions->pairs, l->r);
 	fflush(out);
 }
+
+void stackless_lines_unseen(FILE *out, size_t functions)
+{
+	put(out, json_pack("{s:i, s:s, s:I}", "v", 1, "what", "unseen", "functions", (json_int_t)functions));
+	fflush(out);
+}

@@ -10,3 +10,5 @@
 
 // Replaces what the file holds.
 void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspection *l, uint64_t ns);
+// No look took place of a program that has so many functions of such coroutines.
+void stackless_lines_unseen(FILE *out, size_t functions);

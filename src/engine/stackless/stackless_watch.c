@@ -2,8 +2,9 @@
 //
 // When to inspect. A live inspection reads epoll sets and memory, so it needs a reason: a descriptor was
 // closed whose registration had data; or threads have run since the last one, which is looked at ever more
-// rarely. It is made when no thread ran for 30 ms, and costs a twentieth of a CPU at most. The final
-// inspection is always made, if the program has such coroutines.
+// rarely. It is made when no thread ran for 30 ms, and costs a twentieth of a CPU at most. Of a program that
+// ticks faster the pauses are hunted for. The final inspection is always made, if the program has such
+// coroutines.
 #include "engine/stackless/stackless_watch.h"
 
 #include <stdlib.h>
@@ -26,8 +27,21 @@ enum {
 	AGAIN_MS = 200,
 	REST_MS = 250,
 	REST_MOST_MS = 8000,
+	REST_BUSY_MS = 1000,
+	MISSED = 3,
+	HUNT_MS = 80,
+	HUNTS_MS = 500,
 	TRIES = 12,
 	WAIT_US = 2000
+};
+
+// A program that is never idle for 30 ms may still sleep between two ticks. It is checked at each turn of the
+// engine for HUNT_MS at most; when it has run and sleeps again, most of a pause is left.
+struct hunt {
+	unsigned missed;           // checks, 30 ms apart, before each of which a thread had run
+	uint64_t end_ns, again_ns; // end: of the one that is on, 0: none
+	bool ran;
+	uint64_t used_ns; // of a CPU
 };
 
 struct stackless_watch {
@@ -44,11 +58,15 @@ struct stackless_watch {
 	uint64_t note_ns, check_ns;
 	uint64_t rest_ns, rest_step_ns; // a look without a close: not before; and how long until the next one
 	uint64_t asked_ns, asked_step_ns; // the same of the question whether it has such functions
-	bool due;                         // a close was not looked at
-	bool again;                       // the last look could not tell all
-	bool written;                     // the file tells of some
-	bool told;                        // and what leads where,
-	uint64_t told_moved;              // as of then
+	struct hunt hunt;
+	bool due;            // a close was not looked at
+	bool again;          // the last look could not tell all
+	bool found;          // a look has told whether there are any
+	bool written;        // the file tells of some
+	bool decided;        // by a look that could tell what leads where
+	bool half;           // by one that did not look for all words in disguise
+	bool told;           // and what leads where,
+	uint64_t told_moved; // as of then
 };
 
 struct stackless_watch *stackless_watch_new(const struct ctp_region *r, pid_t pid, FILE *out,
@@ -144,13 +162,20 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 	reach_judge(l);
 	if (!a->found && !signals_late(l->deadline_ns))
 		awaiting_find(a, l); // it could not be held: what there is can be said
+	w->found |= a->found;
 	if (a->found &&
 	    (a->list.n || w->written || destroyed_any(w->r))) { // that all have ended is told, too
 		if (asks_for_quiet(a))
 			quiescent_judge(l);
-		told = !l->n || l->who[0]->a[PROOF_P6A].holds != HOLDS_OPEN;
+		bool half = l->way && !strcmp(l->way, REACH_HALF);
+		told = !l->n || (l->who[0]->a[PROOF_P6A].holds != HOLDS_OPEN && !half);
 		uint64_t moved = ctp_region_moves(w->r);
-		if (told || !stays(w, l->who[0]->a[PROOF_P6A].text)) {
+		bool stay = !told && stays(w, half ? l->way : l->who[0]->a[PROOF_P6A].text);
+		bool less = !told && !half && !l->final &&
+			    w->decided; // than an earlier one, which is as of its time
+		if ((half && w->half) || (!stay && !less)) {
+			w->half = half;
+			w->decided |= told || half;
 			lasting_note(&w->lasting, a, w->r, w->pid, l->deadline_ns);
 			stackless_lines_write(w->out, a, l, ns);
 			lasting_control(&w->lasting, w->out);
@@ -185,6 +210,29 @@ static bool is_idle(struct stackless_watch *w)
 	return idle;
 }
 
+// When it may be looked at: it sleeps, and has slept for a while, or has just gone to sleep.
+static bool rests(struct stackless_watch *w, uint64_t now)
+{
+	struct hunt *h = &w->hunt;
+	uint64_t used = used_ns();
+	bool still = is_idle(w);
+	h->used_ns += used_ns() - used;
+	if (!h->end_ns) {
+		w->check_ns = now + CHECK_MS * MS;
+		h->missed = still ? 0 : h->missed + 1;
+		if (h->missed >= MISSED && now >= h->again_ns)
+			*h = (struct hunt){.end_ns = now + HUNT_MS * MS};
+		return still;
+	}
+	h->ran |= !still;
+	bool caught = still && h->ran;
+	if (!caught && now < h->end_ns)
+		return false;
+	*h = (struct hunt){.again_ns =
+				   now + (20 * h->used_ns > HUNTS_MS * MS ? 20 * h->used_ns : HUNTS_MS * MS)};
+	return caught;
+}
+
 // Of a program that has none so far it is asked ever more rarely: it may load a library that has.
 static bool may_have_any(struct stackless_watch *w, uint64_t now)
 {
@@ -198,7 +246,7 @@ static bool may_have_any(struct stackless_watch *w, uint64_t now)
 	return stackless_watch_any(w);
 }
 
-void stackless_watch_poll(struct stackless_watch *w)
+bool stackless_watch_poll(struct stackless_watch *w)
 {
 	uint64_t now = proc_now_ns(), moved = ctp_region_moves(w->r);
 	if (now >= w->note_ns && moved != w->moved) {
@@ -206,12 +254,11 @@ void stackless_watch_poll(struct stackless_watch *w)
 		w->moved = moved;
 		w->note_ns = now + NOTE_MS * MS;
 	}
-	bool rests = (moved != w->told_moved || w->again) && now >= w->rest_ns;
-	if ((!w->due && !rests) || now < w->check_ns || !may_have_any(w, now))
-		return;
-	w->check_ns = now + CHECK_MS * MS;
-	if (!is_idle(w))
-		return;
+	bool later = (moved != w->told_moved || w->again) && now >= w->rest_ns;
+	if ((!w->due && !later) || now < w->check_ns || !may_have_any(w, now))
+		return false;
+	if (!rests(w, now))
+		return w->hunt.end_ns;
 	uint64_t used = used_ns();
 	struct inspection l = {.r = w->r,
 			       .pid = w->pid,
@@ -219,8 +266,9 @@ void stackless_watch_poll(struct stackless_watch *w)
 			       .idle = true,
 			       .deadline_ns = proc_now_ns() + LIVE_MS * MS};
 	bool told = inspect(w, &l);
+	uint64_t most = (told ? REST_MOST_MS : REST_BUSY_MS) * MS;
 	w->rest_step_ns = w->due || !w->rest_step_ns ? REST_MS * MS : w->rest_step_ns * 2;
-	w->rest_step_ns = w->rest_step_ns < REST_MOST_MS * MS ? w->rest_step_ns : REST_MOST_MS * MS;
+	w->rest_step_ns = w->rest_step_ns < most ? w->rest_step_ns : most;
 	w->rest_ns = now + w->rest_step_ns;
 	w->due &= !told;
 	w->again = !told;
@@ -228,6 +276,7 @@ void stackless_watch_poll(struct stackless_watch *w)
 	uint64_t cost = used_ns() - used;
 	w->check_ns = proc_now_ns() + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
 	proc_tasks_deinit(&w->last);
+	return false;
 }
 
 void stackless_watch_final(struct stackless_watch *w, bool may_stop, uint64_t deadline)
@@ -259,6 +308,8 @@ void stackless_watch_ended(struct stackless_watch *w, bool as_seen)
 	lasting_check(&w->lasting, w->out, w->r, 0, UINT64_MAX);
 	if (!as_seen && (!w->told || ctp_region_moves(w->r) != w->told_moved))
 		lasting_doubt(&w->lasting, w->out, "it ran on, and ended without one");
+	if (w->functions.pairs.n && !w->found)
+		stackless_lines_unseen(w->out, w->functions.pairs.n);
 }
 
 bool stackless_watch_found(const struct stackless_watch *w)

@@ -16,8 +16,9 @@ struct stackless_watch;
 struct stackless_watch *stackless_watch_new(const struct ctp_region *r, pid_t pid, FILE *out,
 					    const struct keys *keys);
 void stackless_watch_free(struct stackless_watch *w); // takes NULL
-// At every turn of the engine's loop; cheap when nothing has happened.
-void stackless_watch_poll(struct stackless_watch *w);
+// At every turn of the engine's loop; cheap when nothing has happened. True: it hunts for a pause, and wants
+// the next turn soon.
+bool stackless_watch_poll(struct stackless_watch *w);
 // Has the program functions of such coroutines at all? It reads that at the first question.
 bool stackless_watch_any(struct stackless_watch *w);
 // Were any found so far? Reads nothing.

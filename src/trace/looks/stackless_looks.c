@@ -265,6 +265,10 @@ static int line(void *looks, const json_t *o)
 		withdraw(l, number(o, "id"));
 		return 0;
 	}
+	if (what && !strcmp(what, "unseen")) {
+		l->unseen = number(o, "functions");
+		return 0;
+	}
 	if (what && !strcmp(what, "doubt")) {
 		free(l->doubt);
 		l->doubt = text(o, "why");

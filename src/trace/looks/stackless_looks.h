@@ -84,6 +84,7 @@ struct stackless_looks {
 	char *doubt;   // nobody could ask later what leads to them, and why; NULL: that was not necessary
 	char *control; // why "no pointer found" proves nothing here; NULL: no reason is known
 	uint64_t scanned_bytes;
+	uint64_t unseen; // functions of such coroutines, where no look could be made
 	struct stackless_seen *v;
 	size_t n, room;
 	struct stackless_place *places;
