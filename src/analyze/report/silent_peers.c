@@ -170,7 +170,8 @@ static int say_all(struct silent *u)
 {
 	int e = 0;
 	size_t shown = 0;
-	qsort(u->places, u->nplaces, sizeof(*u->places), by_age);
+	if (u->nplaces)
+		qsort(u->places, u->nplaces, sizeof(*u->places), by_age);
 	for (size_t i = 0; !e && i < u->nplaces && shown < PLACES_SHOWN; i++) {
 		const struct place *p = &u->places[i];
 		if (p->ended ? p->n > 0 : p->n >= SEVERAL && !u->lost) {

@@ -239,7 +239,8 @@ static void walk_readers(struct walk *w)
 {
 	const struct ctp_region *r = w->s->r;
 	struct ctp_walk all = ctp_walk_states(r);
-	qsort(w->readers, w->nreaders, sizeof(*w->readers), by_reader);
+	if (w->nreaders)
+		qsort(w->readers, w->nreaders, sizeof(*w->readers), by_reader);
 	for (uint64_t i = ctp_walk_from(&all, 0); i < all.n; i = ctp_walk_from(&all, i + 1)) {
 		const struct ctp_state *s = &r->states[i];
 		if (s->life != CTP_SUSPENDED || s->nwaits)
