@@ -16,7 +16,7 @@
 #include "search/mark/scan.h"
 #include "search/memory/memory_walk.h"
 
-enum { OF_FEW_LEAST = 8 };  // some are found by chance
+enum { OF_FEW_LEAST = 4 };  // some are found by chance
 enum { NEAR_BYTES = 1024 }; // of an object: the links of a list lie near its begin
 
 // ------------------------------------------------------------------- what is looked for

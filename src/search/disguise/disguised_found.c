@@ -250,7 +250,7 @@ static void try_half(struct disguised_pass *p, uint64_t at, uint32_t number)
 	const struct handles *h = &p->forms.values;
 	if (handles_may(h, number))
 		on_handle(p, at, number, false);
-	if (handles_may(h, number + (uint32_t)at))
+	if (handles_may_apart(h, number + (uint32_t)at))
 		on_handle(p, at, number, true);
 }
 
@@ -266,8 +266,8 @@ static void find_handles(struct disguised_pass *p, const unsigned char *b, size_
 	for (; i + DISGUISED_WORD <= n; i += DISGUISED_WORD) {
 		memcpy(v, b + i, sizeof(v));
 		uint32_t from = (uint32_t)(at + i);
-		if (!(handles_may(h, v[0]) | handles_may(h, v[1]) | handles_may(h, v[0] + from) |
-		      handles_may(h, v[1] + from + HALF)))
+		if (!(handles_may(h, v[0]) | handles_may(h, v[1]) | handles_may_apart(h, v[0] + from) |
+		      handles_may_apart(h, v[1] + from + HALF)))
 			continue;
 		for (unsigned k = 0; k < 2; k++)
 			try_half(p, at + i + k * HALF, v[k]);

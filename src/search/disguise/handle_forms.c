@@ -163,6 +163,7 @@ bool handle_forms_all(struct handle_forms *f)
 	size_t n = f->ntargets < TARGETS_MOST ? f->ntargets : TARGETS_MOST;
 	if (!handles_init(&f->values, DISGUISES + distances_forms(f)))
 		return false;
+	f->values.apart = DISGUISE_SELF;
 	f->values.forms[DISGUISE_NEAR] =
 		(struct handles_tally){.n = {1, 4, 0}}; // of 8 bytes, 4 are at odd places
 	for (size_t i = 0; i < n; i++) {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FILTER_LEAST = 16, FILTER_MOST = 25, PER_VALUE = 6, NONE_OF = 8, SURE_OF = 2 };
+enum { FILTER_LEAST = 16, APART_LEAST = 10, FILTER_MOST = 25, PER_VALUE = 5, NONE_OF = 8, SURE_OF = 2 };
 static const double CHANCE = 2.5e-3;      // that so many hits are no sign of anything
 static const double CHANCE_UNUSED = 1e-6; // the same, where the program keeps none of its living so
 
@@ -22,6 +22,7 @@ void handles_deinit(struct handles *h)
 	free(h->v);
 	free(h->forms);
 	free(h->filter);
+	free(h->filter_apart);
 	free(h->slots);
 	*h = (struct handles){0};
 }
@@ -76,21 +77,34 @@ static unsigned bits_for(size_t n, unsigned least)
 	return bits;
 }
 
+static bool is_apart(const struct handles *h, uint32_t form)
+{
+	return h->apart && form == h->apart;
+}
+
 bool handles_ready(struct handles *h)
 {
-	h->filter_bits = bits_for(h->n << PER_VALUE, FILTER_LEAST);
+	size_t apart = 0;
+	for (size_t i = 0; i < h->n; i++)
+		apart += is_apart(h, h->v[i].form);
+	h->filter_bits = bits_for((h->n - apart) << PER_VALUE, FILTER_LEAST);
+	h->apart_bits = bits_for(apart << PER_VALUE, APART_LEAST);
+	h->filter_apart = calloc((size_t)1 << (h->apart_bits - 6), sizeof(*h->filter_apart));
 	h->slot_bits = bits_for(2 * h->n, 4);
 	h->filter = calloc((size_t)1 << (h->filter_bits - 6), sizeof(*h->filter));
 	h->slots = calloc((size_t)1 << h->slot_bits, sizeof(*h->slots));
-	if (h->failed || !h->filter || !h->slots || h->n >= (size_t)1 << (FILTER_MOST - 1))
+	if (h->failed || !h->filter || !h->filter_apart || !h->slots ||
+	    h->n >= (size_t)1 << (FILTER_MOST - 1))
 		return false;
 	if (h->n)
 		qsort(h->v, h->n, sizeof(*h->v), by_value);
 	drop_shared(h);
 	uint32_t mask = (1u << h->slot_bits) - 1;
 	for (size_t i = 0; i < h->n; i++) {
-		uint32_t value = h->v[i].value, bit = handles_hash(value, h->filter_bits);
-		h->filter[bit >> 6] |= 1ULL << (bit & 63);
+		bool by_itself = is_apart(h, h->v[i].form);
+		uint32_t value = h->v[i].value,
+			 bit = handles_hash(value, by_itself ? h->apart_bits : h->filter_bits);
+		(by_itself ? h->filter_apart : h->filter)[bit >> 6] |= 1ULL << (bit & 63);
 		uint32_t k = handles_hash(value, h->slot_bits);
 		while (h->slots[k].first && h->slots[k].value != value)
 			k = (k + 1) & mask;

@@ -37,11 +37,12 @@ struct handles {
 	size_t n, room;
 	struct handles_tally *forms;
 	size_t nforms;
-	bool failed; // out of memory
+	bool failed;    // out of memory
+	uint32_t apart; // a form that is asked for by itself; 0: none
 	// what follows is handles.c's
-	uint64_t *filter;
+	uint64_t *filter, *filter_apart;
 	struct handles_slot *slots;
-	unsigned filter_bits, slot_bits;
+	unsigned filter_bits, apart_bits, slot_bits;
 };
 
 bool handles_init(struct handles *h, size_t nforms);
@@ -55,11 +56,18 @@ static inline uint32_t handles_hash(uint32_t value, unsigned bits)
 	return value * 0x9e3779b1u >> (32 - bits);
 }
 
-// False: nobody has this value. True: somebody may.
+// False: nobody has this value. True: somebody may. In a form that is none of those apart,
 static inline bool handles_may(const struct handles *h, uint32_t value)
 {
 	uint32_t bit = handles_hash(value, h->filter_bits);
 	return h->filter[bit >> 6] >> (bit & 63) & 1;
+}
+
+// or in that one: its bit map stays small, and each word asks both.
+static inline bool handles_may_apart(const struct handles *h, uint32_t value)
+{
+	uint32_t bit = handles_hash(value, h->apart_bits);
+	return h->filter_apart[bit >> 6] >> (bit & 63) & 1;
 }
 
 // Those with this value; how many.

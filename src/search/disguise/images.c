@@ -94,8 +94,8 @@ enum { ALPHABETS_N = sizeof(ALPHABETS) / sizeof(*ALPHABETS) };
 
 static unsigned count_texts(void)
 {
-	unsigned n = 0;
-	for (size_t i = 0; i < ALPHABETS_N; i++)
+	static unsigned n;
+	for (size_t i = n ? ALPHABETS_N : 0; i < ALPHABETS_N; i++)
 		n += ALPHABETS[i].hi - ALPHABETS[i].lo + 1u;
 	return n;
 }
@@ -307,7 +307,10 @@ static bool is_common(uint64_t word, uint64_t address)
 
 unsigned images_count(void)
 {
-	return count_texts() + SIGNS * CODES_N + SIGNS * TURNED * ROTATIONS;
+	static unsigned count;
+	if (!count)
+		count = count_texts() + SIGNS * CODES_N + SIGNS * TURNED * ROTATIONS;
+	return count;
 }
 
 bool image_of(unsigned which, uint64_t address, struct image *i)
