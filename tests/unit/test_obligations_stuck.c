@@ -341,7 +341,7 @@ static void a_timer_of_others_is_no_fault(void **state)
 	fd.f.flags = CTP_FD_OWN_SET; // it may have disarmed it, when it had
 	assert_int_equal(verdict(27), VERDICT_SUSPECT);
 	fd.f.last_out |= CTP_FD_SEVERAL; // both set it, and it has expired: they share it
-	assert_int_equal(verdict(27), VERDICT_NONE);
+	assert_int_equal(verdict(27), VERDICT_SUSPECT);
 	fd.f.last_in = 8; // for another
 	assert_int_equal(verdict(27), VERDICT_SUSPECT);
 	fd.f.last_in = 0;

@@ -22,7 +22,7 @@ static bool resumed_there(const struct suspect *s, const struct parked_place *p,
 	return false;
 }
 
-// Another stands there, and its one wait is registered.
+// Another stands there, and its one wait is registered, or polled.
 static bool waits_there(const struct suspect *s, const struct parked_place *p, uint64_t place)
 {
 	const struct image *m = s->image;
@@ -32,8 +32,9 @@ static bool waits_there(const struct suspect *s, const struct parked_place *p, u
 							 image_nwaits(c) == 1 ?
 						 image_fd(m, c->waits[0].fd) :
 						 NULL;
-		if (f && f->gen == c->waits[0].gen && f->reg_epfd >= 0 && !ctp_wakes_others(f) &&
-		    image_wait_is_live(m, &c->waits[0]) && parked_place(p, c->stack) == place)
+		if (f && f->gen == c->waits[0].gen && (f->reg_epfd >= 0 || f->polled) &&
+		    !ctp_wakes_others(f) && image_wait_is_live(m, &c->waits[0]) &&
+		    parked_place(p, c->stack) == place)
 			return true;
 	}
 	return false;

@@ -37,8 +37,6 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	if (fd && !ctp_timer_set_by(fd, id) && fd->last_out && fd->last_in)
 		return VERDICT_NONE; // others set it, and it has expired before
 	bool used = fd && ctp_timer_used(fd, id);
-	if (used && (fd->last_out & CTP_FD_SEVERAL) && !(stuck_sure(o) && stuck_holds(o, PROOF_P6B)))
-		return VERDICT_NONE; // others set it, too, and it has served both
 	return stuck_conclude(o, fd && ((ctp_timer_own(fd, id) && !used) ||
 					(fd->opener == id && !fd->last_out && one_of_many(s, fd))));
 }

@@ -191,8 +191,8 @@ bool unheard_may_be_left(const struct suspect *s, bool firm)
 		return false;
 	if (s->wait < 0)
 		return ctp_left_unread(f, &s->s);
-	return f->reg_time && s->s.nwaits == 1 && !(s->s.flags & CTP_STATE_MOREWAITS) &&
-	       (s->s.waits[s->wait].how & told);
+	return (f->reg_time || f->polled || f->polled_out) && s->s.nwaits == 1 &&
+	       !(s->s.flags & CTP_STATE_MOREWAITS) && (s->s.waits[s->wait].how & told);
 }
 
 static int64_t unread(struct queued *q, pid_t pid, int fd, bool asleep)
