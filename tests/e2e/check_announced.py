@@ -109,7 +109,7 @@ def lost(case, program, source, count, waiter):
     found = report["findings"]
     equal(sum(f["count"] for f in found), count, f"in findings: {[(f['rule'], f['verdict'], f['count']) for f in found]}")
     need({f["rule"] for f in found} <= {"CTP001", "CTP029"}, "rules")
-    need({f["verdict"] for f in found} <= {"proven", "likely"}, "verdicts")
+    need({f["verdict"] for f in found} <= {"proven", "likely"}, f"verdicts: {[f['evidence'] for f in found]}")
     need(any(f["rule"] == "CTP001" for f in found), "a lost wakeup")
     for f in found:
         stack = [x["symbol"].split("(")[0] for x in f["waiter_stack"]]
