@@ -16,7 +16,7 @@
 enum {
 	IMAGES_OF_ALL = 4,    // so many are looked for of any address,
 	IMAGES_TARGETS = 256, // the others of so many addresses; of fewer, where much is searched
-	IMAGES_TARGETS_LARGE = 24,
+	IMAGES_TARGETS_LARGE = 8,
 	IMAGES_RADIX_LARGE =
 		16, // digits of lower bases are alike: too many of a large memory would be looked at
 	IMAGES_PARTS = 4,
