@@ -402,7 +402,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, unsettled);
 	else {
 		bool forked = l->others && inspect_has_kin(l->r) && hold_fork(l->pid);
-		l->way = forked ? FORKED : half ? REACH_HALF : NULL;
+		l->way = half ? REACH_HALF : forked ? FORKED : NULL;
 		answers(r);
 	}
 }
@@ -419,6 +419,11 @@ static void forget(struct reach *r)
 	word_names_deinit(&r->names);
 	free(r->dead.v);
 	free(r->pieces);
+}
+
+bool reach_half(const struct inspection *l)
+{
+	return l->way && !strcmp(l->way, REACH_HALF);
 }
 
 void reach_judge(struct inspection *l)

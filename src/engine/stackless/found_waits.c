@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ctp/births.h"
+#include "engine/memory/reach.h"
 #include "engine/stackless/frame_digest.h"
 #include "engine/stackless/frame_fds.h"
 #include "search/disguise/disguise.h"
@@ -235,6 +236,9 @@ static void decide(struct noting *n, uint32_t row)
 	const struct seen_wait *seen = seen_waits_find(&n->seen, s->at);
 	bool intact = seen && seen->nwords && seen->is == SEEN_TAKEN;
 	one->how = known_waits_how(&n->f->known, place_of(s), intact);
+	if (reach_half(n->l) && one->how != KNOWN_FOUND)
+		one->answer =
+			AWAITING_OPEN; // the program may keep its kind in a form that was not looked for
 	if (one->answer != AWAITING_LOST)
 		return;
 	if (one->how == KNOWN_NEVER && one->armed)

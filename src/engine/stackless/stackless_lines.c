@@ -209,6 +209,7 @@ static void counts(FILE *out, const struct awaiting *a, const struct inspection 
 	// Why nothing could be told: the first suspect's answer has it.
 	const char *why = a->too_many ? "there are more of them than are judged" :
 			  l->n && l->who[0]->a[PROOF_P6A].holds == HOLDS_OPEN ? l->who[0]->a[PROOF_P6A].text :
+			  l->way                                              ? l->way :
 										"";
 	json_t *text = json_string(why);
 	put(out,

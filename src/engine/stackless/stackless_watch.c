@@ -167,7 +167,7 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 	    (a->list.n || w->written || destroyed_any(w->r))) { // that all have ended is told, too
 		if (asks_for_quiet(a))
 			quiescent_judge(l);
-		bool half = l->way && !strcmp(l->way, REACH_HALF);
+		bool half = reach_half(l);
 		told = !l->n || (l->who[0]->a[PROOF_P6A].holds != HOLDS_OPEN && !half);
 		uint64_t moved = ctp_region_moves(w->r);
 		bool stay = !told && stays(w, half ? l->way : l->who[0]->a[PROOF_P6A].text);
