@@ -4,7 +4,7 @@
  *
  * Mirrors: src/preload/fds/fds.c ending, mark, unmark, renew, end_unseen, begin (openers), ending_one, ends_here,
  * end_kept, ended_one, fds_ended (closers); src/preload/fds/fd_candidates.c slot, fd_candidates_post;
- * src/engine/witness/suspects.c add, suspects_release (engine).
+ * src/engine/suspects/suspects.c add, suspects_release (engine).
  *
  * Claims: a candidate names a generation whose description the kernel has closed, and only such a one is called
  * closed; what a coroutine waited for has a candidate once it is closed, or the region says that one found no

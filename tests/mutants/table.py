@@ -116,13 +116,15 @@ m("same = a->tid == b->tid && a->switches == b->switches &&", "same = a->tid == 
 m("	return pending & heard;", "	return false;", "a signal that is pending is forgotten")
 
 # ------------------------------------------------------------------ P0, P2, P3
-m = of("src/engine/witness/kernel.c", "unit:kernel", "unit:witness")
+m = of("src/engine/witness/bypassed.c", "unit:kernel", "unit:witness")
 m("		if (gaps & GAPS[i].bit)", "		if (0)", "gaps of the tables are forgotten")
 m("	if (l->registrations.uring)", "	if (0)", "io_uring is forgotten")
 m("	return !(c->wait_seq & 1) || c->wait_call != CTP_IN_EPOLL || c->wait_fd != (int)t->args[0];", "	return false;",
   "a wait behind the hooks is not seen")
 m("		return true;\n	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0", "		return false;\n	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0",
   "a registration behind the hooks is not seen")
+
+m = of("src/engine/witness/kernel.c", "unit:kernel", "unit:witness")
 m("	if (reg->ino != c->ino || reg->dev != registrations_dev(c->dev))", "	if (reg->ino != c->ino)", "inodes of two devices are one")
 m("	if (S_ISSOCK(c->mode))\n		return ITS;", "	if (S_ISSOCK(c->mode))\n		return OTHERS;", "a socket that lives on by a duplicate is not seen")
 m("reg->file == REGISTRATION_NUMBERS && reg->desc == c->was.desc)", "0)", "a duplicate of a pipe is not seen")
@@ -134,6 +136,8 @@ m("	return (c ? l->polled[task].known : l->polled[task].read) ? 0 : -1;", "	retu
 m("t->nr == PROC_NO_SYSCALL || t->nr == SYS_restart_syscall", "0", "a system call that is not shown is none")
 m("		inspect_say(a, HOLDS_OPEN, l->registrations.denied ?", "		inspect_say(a, HOLDS_TRUE, l->registrations.denied ?", "P3 without the kernel's rows")
 m("	if (!s->c.ino && !s->c.dev) {\n		inspect_say(a, HOLDS_OPEN,", "	if (!s->c.ino && !s->c.dev) {\n		inspect_say(a, HOLDS_TRUE,", "P3 of a file of which nothing is known")
+
+m = of("src/engine/witness/one_wait.c", "unit:kernel", "unit:witness")
 m("	if (s->s.flags & CTP_STATE_MOREWAITS)\n		inspect_say(a, HOLDS_FALSE,", "	if (0)\n		inspect_say(a, HOLDS_FALSE,", "more waits than were kept are forgotten")
 m("	if (w)\n		beside_note(l, s, w->fd, w->gen, !ctp_told_alone(wait_of(s), w)", "	if (0)\n		beside_note(l, s, w->fd, w->gen, !ctp_told_alone(wait_of(s), w)", "another wait of its own is forgotten")
 m("		if ((has && reg->data == data) || inspect_references", "		if (inspect_references", "another row with its data is not seen")
@@ -377,17 +381,18 @@ m("(s->witness->rule != RULE_PARKED || seen_by(s, PROOF_P6A, ns));", "true;", "a
 m("	if (end && end <= since)", "	if (0)", "a program that ends is at fault",
   survives="what was seen of one that suspended later was seen after the end, which the next branch but one says")
 
-m = of("src/engine/witness/signal_wait.c", "unit:signal_wait")
+m = of("src/engine/suspects/signal_wait.c", "unit:signal_wait")
 m("		if (!none && (blocked & bit(sig)))", "		if (blocked & bit(sig))", "the ends of children come though SIGCHLD is ignored")
 m("sig == SIGCHLD && (ignored & bit(sig))", "(ignored & bit(sig)) != 0", "what is ignored and blocked never comes")
 m("		return t->args[4] != 0;", "		return false;", "the mask of a wait is that of its thread")
 
-m = of("src/engine/witness/unheard.c", "unit:unheard")
+m = of("src/engine/suspects/unheard.c", "unit:unheard")
 m("	if (!firm || s->ready != 1)", "	if (s->ready != 1)", "a try alone, without a registration, is a wait")
 m("	if (!firm || s->ready != 1)", "	if (!firm)", "what is not ready would have woken it")
-m("|| (rows->n && s->unregistered))", ")", "a row that is made again is none")
 m("(f->last_out & ~CTP_FD_SEVERAL) == s->s.id &&", "true &&", "a connect that is under way is a write in vain")
 m(" && !ctp_stands_there(&s->c.was, &s->s) &&", " &&", "who waits where it waits for what it reads has the wrong mask")
+m = of("src/engine/witness/unheard_judge.c", "unit:unheard")
+m("|| (rows->n && s->unregistered))", ")", "a row that is made again is none")
 m("	if (*l->hidden)", "	if (0)", "a set that /proc does not show has no row")
 m("else if (full >= 0)", "else if (0)", "a source is left out for good while its sink is full")
 
@@ -551,7 +556,7 @@ m("	if (flags & CLOSE_RANGE_CLOEXEC)\n		return", "	if (0)\n		return", "what is o
 m("		bool keeps = from == to || same(from, to); \\", "		bool keeps = from == to; \\", "dup2 onto a duplicate ends the descriptor")
 
 # ------------------------------------------------------------------ who is suspected
-m = of("src/engine/witness/suspects.c", "unit:kernel")
+m = of("src/engine/suspects/suspects.c", "unit:kernel")
 m("	return ctp_state_read(c, &now) && now.id == s->s.id && now.changes == s->s.changes && now.life == CTP_SUSPENDED;", "	return true;",
   "one that is being resumed holds")
 m("	if (ctp_state_changes(c) != s->s.changes || ctp_load64(&c->id) != s->s.id)\n		return false;", "	return true;", "a finding is not withdrawn")

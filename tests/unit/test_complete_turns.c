@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "engine/witness/complete_turns.h"
+#include "engine/suspects/complete_turns.h"
 
 #define MS 1000000ULL
 static struct ctp_ext ext;

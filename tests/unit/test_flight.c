@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "engine/inspect/inspect.h"
-#include "engine/witness/complete_turns.h"
+#include "engine/suspects/complete_turns.h"
 #include "engine/witness/flight.h"
 
 enum { EPOCH = 10, TID = 77 };

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "engine/inspect/inspect.h"
-#include "engine/witness/suspects.h"
+#include "engine/suspects/suspects.h"
 #include "engine/witness/kernel.h"
 #include "engine/witness/quiescent.h"
 

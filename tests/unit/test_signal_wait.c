@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/witness/signal_wait.h"
+#include "engine/suspects/signal_wait.h"
 
 static sigset_t set;
 static int fd;

@@ -17,8 +17,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/witness/stuck_wait.h"
-#include "engine/witness/unheard.h"
+#include "engine/suspects/stuck_wait.h"
+#include "engine/suspects/unheard.h"
+#include "engine/witness/unheard_judge.h"
 
 enum { FDS = 64, OUTER = 40, INNER = 41, ALONE = 42, F = 50, ID = 9 };
 static struct ctp_ext ext;

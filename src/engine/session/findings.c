@@ -13,7 +13,7 @@
 #include "ctp/rules.h"
 #include "engine/target/log.h"
 #include "engine/witness/decided.h"
-#include "engine/witness/suspects.h"
+#include "engine/suspects/suspects.h"
 
 #define MS 1000000ULL
 #define STEADY 3            // inspections in succession, where the next one may refute it

@@ -17,8 +17,8 @@
 #include "ctp/there.h"
 #include "engine/memory/objects.h"
 #include "engine/memory/reach.h"
-#include "engine/witness/poller.h"
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/poller.h"
+#include "engine/suspects/stuck_wait.h"
 
 #define MS 1000000ULL
 enum {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "engine/inspect/inspect.h"
-#include "engine/witness/suspects.h"
+#include "engine/suspects/suspects.h"
 
 struct control_group {
 	struct control_one { // nothing led to it while it was suspended so

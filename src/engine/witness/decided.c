@@ -9,7 +9,7 @@
 #include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/wait_inference.h"
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/stuck_wait.h"
 
 // May a signal that it took just now be its end? By then ctp-analyze would know.
 static bool asked_lately(const struct ctp_ext *e)

@@ -17,7 +17,7 @@
 #include "engine/witness/evidence.h"
 #include "engine/inspect/inspect.h"
 #include "engine/target/proc.h"
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/stuck_wait.h"
 
 enum { ASK_MAX = 16384 };
 

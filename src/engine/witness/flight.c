@@ -14,7 +14,7 @@
 #include "ctp/seq.h"
 #include "ctp/polled.h"
 #include "engine/witness/closed_set.h"
-#include "engine/witness/complete_turns.h"
+#include "engine/suspects/complete_turns.h"
 
 #define LET_SLEEP_NS 100000000u
 

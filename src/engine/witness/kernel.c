@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// P0, P2 and P3: did anything bypass the tables, is the wait for F the coroutine's one known wait, and
-// can the kernel still deliver? A registration belongs to the closed description if inode and device
-// agree, unless it can be shown to hold another one. A socket's inode is its description. A pipe's
-// two ends share one inode, as do all anonymous inodes: there, the number under which the
-// registration's file is open now must be of another, known origin.
+// P3: can the kernel still deliver? (P0 and P2 are asked on the way: bypassed.c, one_wait.c.) A registration
+// belongs to the closed description if inode and device agree, unless it can be shown to hold another one. A
+// socket's inode is its description. A pipe's two ends share one inode, as do all anonymous inodes: there,
+// the number under which the registration's file is open now must be of another, known origin.
 #include "engine/witness/kernel.h"
 
 #include <stdlib.h>
@@ -12,106 +11,15 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "base/search.h"
 #include "ctp/late.h"
-#include "ctp/seq.h"
-#include "ctp/there.h"
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
 #include "ctp/words.h"
 #include "engine/inspect/hidden_fds.h"
-#include "engine/witness/beside.h"
+#include "engine/witness/bypassed.h"
 #include "engine/witness/closed_set.h"
-#include "engine/witness/stuck_wait.h"
-
-// ------------------------------------------------------------------------ P0
-
-static const struct {
-	uint32_t bit;
-	const char *text;
-} GAPS[] = {
-	{CTP_GAP_STATIONS, "some coroutines did not fit into the table"},
-	{CTP_GAP_CANDS, "some closed descriptors did not fit into the table"},
-	{CTP_GAP_FDS, "a descriptor number was too large for the table"},
-	{CTP_GAP_THREADS, "some threads did not fit into the table"},
-	{CTP_GAP_BLIND, "a signal handler switched coroutines inside a hook, unseen"},
-	{CTP_GAP_URING, "io_uring or AIO is in use: a request keeps a closed file alive"},
-	{CTP_GAP_OWN_FDS, "a thread has, or had, descriptors of its own: one number is several files"},
-};
-
-static bool thread_hidden(const struct inspection *l, const struct proc_task *t)
-{
-	if (!inspect_in_epoll(t))
-		return false;
-	if (t->slot < 0)
-		return true;
-	const struct ctp_thread *c = &l->threads[t->slot];
-	return !(c->wait_seq & 1) || c->wait_call != CTP_IN_EPOLL || c->wait_fd != (int)t->args[0];
-}
-
-// A row that the tables do not know: its number was never seen, or is open and said to be registered nowhere.
-static bool unknown_to_tables(const struct inspection *l, const struct registration *reg)
-{
-	struct ctp_fd f;
-	if (!inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) || f.life == CTP_FD_UNKNOWN)
-		return true;
-	if (f.life != CTP_FD_OPEN || f.reg_epfd >= 0 || (f.flags & CTP_FD_MANYREGS))
-		return false;
-	return registrations_is_open_as(l->pid, reg, reg->tfd) != 0;
-}
-
-// In a process that ctp-run attached to, what the tables do not know may be from before, and a pointer to a
-// function that was taken before, or an object loaded later, goes past the hooks: the question stays open.
-static void judge_p0_attached(struct inspection *l, const struct inspect_answer *a)
-{
-	inspect_say_all(l, PROOF_P0, HOLDS_OPEN,
-			a->holds == HOLDS_TRUE ?
-				"ctp-run attached while the program ran: what it did not see is not known" :
-				a->text);
-}
-
-static void judge_p0(struct inspection *l)
-{
-	struct inspect_answer a;
-	uint32_t gaps = ctp_load32(&l->r->ext->gaps);
-	inspect_say(&a, HOLDS_TRUE,
-		    "the tables are complete: no wait and no registration that they do not know");
-	for (size_t i = 0; i < sizeof(GAPS) / sizeof(*GAPS); i++)
-		if (gaps & GAPS[i].bit)
-			inspect_say(&a, HOLDS_FALSE, "%s", GAPS[i].text);
-	if (l->registrations.uring)
-		inspect_say(&a, HOLDS_FALSE,
-			    "io_uring or AIO is in use: a request keeps a closed file alive");
-	if (a.holds == HOLDS_TRUE && !l->registrations.complete)
-		inspect_say(&a, HOLDS_OPEN, "not all epoll registrations could be read");
-	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->registrations.nsets; i++) {
-		struct ctp_fd f;
-		if (!inspect_fd(l->r, (uint64_t)l->registrations.sets[i], &f) || f.life != CTP_FD_OPEN ||
-		    f.kind != CTP_FD_EPOLL)
-			inspect_say(&a, HOLDS_FALSE,
-				    "epoll descriptor %d was made by a call that ctp did not see",
-				    l->registrations.sets[i]);
-	}
-	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->tasks.n; i++)
-		if (thread_hidden(l, &l->tasks.v[i]))
-			inspect_say(&a, HOLDS_FALSE,
-				    "thread %d waits in epoll by a call that ctp did not see",
-				    l->tasks.v[i].tid);
-	for (size_t i = 0; a.holds == HOLDS_TRUE && i < l->registrations.n; i++) {
-		if (i % 1024 == 1023 && inspect_late(l))
-			inspect_say(&a, HOLDS_OPEN, "there was no time to look at every registration");
-		else if (unknown_to_tables(l, &l->registrations.v[i]))
-			inspect_say(&a, HOLDS_FALSE,
-				    "fd %d was registered in epoll fd %d by a call that ctp did not see",
-				    l->registrations.v[i].tfd, l->registrations.v[i].epfd);
-	}
-	if ((gaps & CTP_GAP_ATTACHED) && !l->registrations.uring)
-		judge_p0_attached(l, &a);
-	else
-		inspect_say_all(l, PROOF_P0, a.holds, a.text);
-}
-
-// ------------------------------------------------------------------------ P3
+#include "engine/witness/one_wait.h"
+#include "engine/suspects/stuck_wait.h"
 
 // Opened by a call that makes a new description: it cannot be a hidden dup.
 static bool opened_anew(unsigned call)
@@ -360,180 +268,16 @@ static void judge_p3(struct inspection *l, struct suspect *s)
 			    s->c.fd, s->c.gen, l->registrations.n, l->registrations.nsets);
 }
 
-// ------------------------------------------------------------------------ P2
-
-static const struct ctp_wait *wait_of(const struct suspect *s)
-{
-	return s->wait >= 0 ? &s->s.waits[s->wait] : NULL;
-}
-
-// It has had something of F, and did not say that it wants more.
-static bool may_be_done(const struct suspect *s)
-{
-	return ctp_may_be_done(&s->c.was, &s->s, wait_of(s));
-}
-
-// How the registration of F leads to C; NULL if it is not known to. Partner: leads() in obligations.c.
-static const char *link_of(const struct suspect *s)
-{
-	static const char *const texts[] = {
-		[CTP_LINK_OWN] = "it registered the descriptor itself before it suspended",
-		[CTP_LINK_SET] =
-			"it stood in a set that was polled after it suspended, and events of it resumed it before",
-		[CTP_LINK_DATA] = "the registration's data points into its memory",
-		[CTP_LINK_EVENTS] = "events of the descriptor resumed it before",
-		[CTP_LINK_CONTEXT] = "the registration's data points to what holds its context",
-	};
-	const struct ctp_fd *f = &s->c.was;
-	const struct ctp_link_seen seen = {
-		.registered = f->reg_epfd >= 0,
-		.polled = f->polled > ctp_state_latest(&s->s) || f->polled_out > ctp_state_latest(&s->s),
-		.points_in = inspect_references(s, f->reg_data),
-	};
-	enum ctp_link link = ctp_wait_link(f, &s->s, wait_of(s), &seen);
-	return link == CTP_LINK_NONE || (link != CTP_LINK_OWN && may_be_done(s)) ? NULL : texts[link];
-}
-
-// Another live row that leads to C.
-static const struct registration *other_registration(const struct inspection *l, const struct suspect *s)
-{
-	bool has = s->c.was.reg_epfd >= 0;
-	uint64_t data = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED) ?
-				s->s.waits[s->wait].data :
-				s->c.was.reg_data;
-	has |= s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED);
-	for (size_t i = 0; i < l->registrations.n; i++) {
-		const struct registration *reg = &l->registrations.v[i];
-		if (s->c.call == CTP_CALL_EPOLL_MOD && reg->tfd == s->c.fd)
-			continue; // its own, masked
-		if ((has && reg->data == data) || inspect_references(s, reg->data))
-			return reg;
-	}
-	return NULL;
-}
-
-// Another thing that C itself said it waits for, and that is still there.
-const struct ctp_wait *kernel_other_wait(const struct inspection *l, const struct suspect *s)
-{
-	for (uint32_t i = 0; i < s->s.nwaits && i < CTP_WAITS; i++) {
-		const struct ctp_wait *w = &s->s.waits[i];
-		struct ctp_fd f;
-		if (w->fd == s->c.fd && w->gen == s->c.gen)
-			continue;
-		if (w->fd >= 0 && inspect_fd(l->r, (uint64_t)w->fd, &f) && f.gen == w->gen &&
-		    f.life == CTP_FD_OPEN)
-			return w;
-	}
-	return NULL;
-}
-
-// Another row, or another wait of its own, that leads to C.
-static void others_beside(struct inspection *l, struct suspect *s)
-{
-	const struct registration *reg = other_registration(l, s);
-	const struct ctp_wait *w = kernel_other_wait(l, s);
-	struct ctp_fd f = {0};
-	if (w)
-		beside_note(l, s, w->fd, w->gen, !ctp_told_alone(wait_of(s), w), "open",
-			    "it waits for that one as well");
-	if (!reg)
-		return;
-	bool known = inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) && f.life == CTP_FD_OPEN;
-	beside_note(l, s, reg->tfd, known ? f.gen : 0, known && beside_there(&f, &s->s), "registered",
-		    "its data leads to it");
-}
-
-static void judge_p2(struct inspection *l, struct suspect *s)
-{
-	struct inspect_answer *a = &s->a[PROOF_P2];
-	const char *how = link_of(s);
-	if (s->s.flags & CTP_STATE_MOREWAITS)
-		inspect_say(a, HOLDS_FALSE, "it waits for more things than were kept");
-	else if (ctp_in_pool(&s->s))
-		inspect_say(
-			a, HOLDS_OPEN,
-			"events of other descriptors resumed it here before: it may not wait for fd %d#%u",
-			s->c.fd, s->c.gen);
-	else if (!how && may_be_done(s))
-		inspect_say(a, HOLDS_OPEN,
-			    "it got something from fd %d#%u, and did not try again: it may be done with it",
-			    s->c.fd, s->c.gen);
-	else if (!how)
-		inspect_say(a, HOLDS_OPEN, "no registration of fd %d#%u is known to lead to it%s", s->c.fd,
-			    s->c.gen,
-			    s->c.was.polled > ctp_state_latest(&s->s) ||
-					    s->c.was.polled_out > ctp_state_latest(&s->s) ?
-				    ", but it stood in a set that was polled after it suspended" :
-				    "");
-	else if (!l->registrations.complete)
-		inspect_say(a, HOLDS_OPEN, "%s; whether another does too could not be read", how);
-	else
-		inspect_say(a, HOLDS_TRUE, "fd %d#%u is its one known wait: %s", s->c.fd, s->c.gen, how);
-	others_beside(l, s);
-}
-
 static int by_id(const void *a, const void *b)
 {
 	const struct suspect *x = *(struct suspect *const *)a, *y = *(struct suspect *const *)b;
 	return x->s.id < y->s.id ? -1 : x->s.id > y->s.id;
 }
 
-// An open descriptor that leads to C as well: registered, and C added it in any
-// slice, or it woke it here before; or polled since C suspended, and it woke it here before.
-static void others_of(struct inspection *l, uint64_t id, int fd, const struct ctp_fd *f, bool learned,
-		      const char *how)
-{
-	size_t lo = FIRST_NOT(l->n, i, l->who[i]->s.id < id);
-	for (; lo < l->n && l->who[lo]->s.id == id; lo++) {
-		struct suspect *s = l->who[lo];
-		bool through = s->rule == RULE_SET_CLOSED && f->reg_epfd == s->c.fd &&
-			       f->reg_epgen == s->c.gen;
-		bool there = beside_there(f, &s->s);
-		if (stuck_wait_is(s) || through || (fd == s->c.fd && f->gen == s->c.gen) ||
-		    (learned && !there))
-			continue;
-		if (f->reg_epfd >= 0 || f->polled > s->s.since || f->polled_out > s->s.since)
-			beside_note(l, s, fd, f->gen, there, f->reg_epfd >= 0 ? "registered" : "polled", how);
-	}
-}
-
-// What nobody has refuted may still be, in what was not looked at.
-void kernel_unsettle(struct inspection *l, bool stuck)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (stuck_wait_is(l->who[i]) == stuck && l->who[i]->a[PROOF_P2].holds == HOLDS_TRUE)
-			inspect_say(&l->who[i]->a[PROOF_P2], HOLDS_OPEN,
-				    "there was no time to look at every registration");
-}
-
-// Open descriptors that lead to a suspect, too.
-static void other_fds(struct inspection *l)
-{
-	struct ctp_walk w = ctp_walk_fds(l->r);
-	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
-		struct ctp_fd f;
-		if (w.rows % 4096 == 0 && inspect_late(l)) {
-			kernel_unsettle(l, false);
-			return;
-		}
-		if (l->r->fds[fd].life != CTP_FD_OPEN || !inspect_fd(l->r, fd, &f) || f.life != CTP_FD_OPEN ||
-		    (f.reg_epfd < 0 && !f.polled && !f.polled_out))
-			continue;
-		if (f.adder)
-			others_of(l, f.adder, (int)fd, &f, false, "it added that one itself");
-		if (f.learned)
-			others_of(l, f.learned, (int)fd, &f, true,
-				  "events of that one resumed it here before");
-		if (f.leads)
-			others_of(l, f.leads & CTP_ID_MASK, (int)fd, &f, f.learned == (f.leads & CTP_ID_MASK),
-				  "its data leads to it");
-	}
-}
-
 void kernel_judge(struct inspection *l)
 {
 	hidden_fds_find(l);
-	judge_p0(l);
+	bypassed_judge(l);
 	for (size_t i = 0; i < l->n; i++) {
 		if (stuck_wait_is(l->who[i]))
 			continue;
@@ -548,9 +292,9 @@ void kernel_judge(struct inspection *l)
 			closed_set_judge(l, l->who[i]);
 			continue;
 		}
-		judge_p2(l, l->who[i]);
+		one_wait_judge(l, l->who[i]);
 		judge_p3(l, l->who[i]);
 	}
 	qsort(l->who, l->n, sizeof(struct suspect *), by_id);
-	other_fds(l);
+	one_wait_others(l);
 }

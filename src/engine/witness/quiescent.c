@@ -24,7 +24,7 @@
 #include "ctp/there.h"
 #include "engine/inspect/hold.h"
 #include "engine/memory/cancelled.h"
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/stuck_wait.h"
 
 #define FAR_NS 30000000000ULL
 

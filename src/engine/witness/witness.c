@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "ctp/seq.h"
 #include "engine/witness/descriptors.h"
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/stuck_wait.h"
 #include "engine/witness/witness_own.h"
 
 enum {

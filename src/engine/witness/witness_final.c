@@ -9,7 +9,7 @@
 #include "engine/witness/descriptors.h"
 #include "engine/witness/evidence.h"
 #include "engine/witness/flight.h"
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/stuck_wait.h"
 #include "engine/witness/witness.h"
 #include "engine/witness/witness_own.h"
 

@@ -16,7 +16,7 @@
 #include "engine/witness/kernel.h"
 #include "engine/witness/kernel_stuck.h"
 #include "engine/witness/quiescent.h"
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/stuck_wait.h"
 #include "engine/witness/witness_own.h"
 
 enum { BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, SEARCHES = 8, AWAKE_MS = 100 };

@@ -9,11 +9,11 @@
 #include "engine/inspect/inspect.h"
 #include "engine/memory/keys.h"
 #include "engine/target/clock.h"
-#include "engine/witness/complete_turns.h"
+#include "engine/suspects/complete_turns.h"
 #include "engine/witness/control_group.h"
 #include "engine/witness/long_sleep.h"
-#include "engine/witness/stuck.h"
-#include "engine/witness/suspects.h"
+#include "engine/suspects/stuck.h"
+#include "engine/suspects/suspects.h"
 
 #define WITNESS_MS 1000000ULL
 enum { WITNESS_CHECK_MS = 30, WITNESS_STOPPED_MS = 1000, WITNESS_AGAIN = 12 };

@@ -5,7 +5,7 @@
 // entry names up to two waiters; a pass over all stations is made only if that is not enough, and
 // rarely. A slot of the table is released only after such a pass, as late as possible: a coroutine can
 // begin to wait for what has ended already. All indices are bounded: the region is not trusted.
-#include "engine/witness/suspects.h"
+#include "engine/suspects/suspects.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
-#include "engine/witness/set_waiters.h"
+#include "engine/suspects/set_waiters.h"
 
 enum { KNOWN = 2 * SUSPECTS_MAX };
 

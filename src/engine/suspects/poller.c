@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // A set has one number, or several after dup(2): what two numbers have in common is the description.
-#include "engine/witness/poller.h"
+#include "engine/suspects/poller.h"
 
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/stuck_wait.h"
 
 static bool is_set(const struct inspection *l, int fd)
 {

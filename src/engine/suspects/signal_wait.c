@@ -3,7 +3,7 @@
 // What /proc says of the signals of a signalfd: its mask, who blocks them, and which are ignored. All of that
 // changes where the program says so, so it holds only while every thread sleeps. A wait that brings a mask of
 // its own (epoll_pwait, ppoll, pselect) hides what its thread blocks otherwise.
-#include "engine/witness/signal_wait.h"
+#include "engine/suspects/signal_wait.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 
 #include "ctp/words.h"
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/stuck_wait.h"
 
 static uint64_t bit(int sig)
 {

@@ -44,17 +44,5 @@ bool unheard_may_be_left(const struct suspect *s, bool firm);
 bool unheard_find_left(struct suspect *s, bool firm, struct queued *q, pid_t pid, bool asleep, bool late);
 // Notes at this look whether there were any: ready, as of now.
 void unheard_note_left(struct suspect *s, int64_t bytes, uint64_t now_ns);
-// A descriptor that some loop waits for to take more; -1: none. Where a sink is full, its source is left out
-// of the set until the sink has room: that is backpressure.
-int unheard_full_one(const struct inspection *l);
 // May it be told again, by a set that has its row, armed, and that nobody polls? Its events wait there.
 bool unheard_abandoned(pid_t pid, int epfd);
-
-// P3 of CTP002 without a candidate, and of CTP028, by what the kernel says of the description's
-// registrations.
-struct unheard_rows {
-	unsigned n, needed; // needed: with an event of those that it needs
-	int epfd;           // the set of the one that says most
-	uint32_t events;    // of that one
-};
-void unheard_judge(struct inspection *l, struct suspect *s, const struct unheard_rows *rows);

@@ -3,7 +3,7 @@
 // A mark keeps the epoch and the waits entered by then. The turn that was under way at the mark does not
 // count, so the fourth entry after it ends the third complete turn. A tenth of a second must have passed as
 // well: a loop may empty its set by several waits within one turn of its own.
-#include "engine/witness/complete_turns.h"
+#include "engine/suspects/complete_turns.h"
 
 #include <stdlib.h>
 #include <string.h>

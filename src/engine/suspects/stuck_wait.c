@@ -2,7 +2,7 @@
 //
 // What is known of one coroutine that waits for an open descriptor: in which direction it waits, how
 // certain that is, and what the kernel says of the descriptor.
-#include "engine/witness/stuck_wait.h"
+#include "engine/suspects/stuck_wait.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -6,8 +6,8 @@
 // cand UINT32_MAX and a `c` made up here.
 #pragma once
 
-#include "engine/witness/stuck_pace.h"
-#include "engine/witness/suspects.h"
+#include "engine/suspects/stuck_pace.h"
+#include "engine/suspects/suspects.h"
 
 // Adds suspects: CTP002, 004, 005, 008, 009, 027, 028; at the final inspection, before an exit, CTP003 too.
 // final_ns: when the final inspection must be done with it; 0: a live inspection.

@@ -3,7 +3,7 @@
 // A coroutine waits through a set if it registered there what it waits for; if another coroutine
 // registered that there; or, if its last slice left no wait, if a registration there is known to
 // reference it. The entry of a descriptor keeps the set and its generation after the set's end.
-#include "engine/witness/set_waiters.h"
+#include "engine/suspects/set_waiters.h"
 
 #include <stdlib.h>
 

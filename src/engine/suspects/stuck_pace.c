@@ -3,7 +3,7 @@
 // A walk is made when the program is idle and was active since the last one. A program that is never idle is
 // walked more and more seldom. What comes for a descriptor that is registered nowhere moves nothing: where
 // that is waited for, there are walks now and then, too. A walk costs a twentieth of a CPU at most.
-#include "engine/witness/stuck_pace.h"
+#include "engine/suspects/stuck_pace.h"
 
 #define MS 1000000ULL
 enum { BUSY_MS = 200, BUSY_MAX_MS = 10000, STOPPED_MS = 20, WATCH_MS = 250, WATCH_MAX_MS = 8000 };
