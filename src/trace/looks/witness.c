@@ -95,17 +95,30 @@ static void merge_beside(struct witness_beside *to, const json_t *o)
 					      json_integer_value(json_object_get(o, "gen"))};
 }
 
-// As the last line has it that tells what memory holds.
-static void merge_pooled(struct witness *w, const json_t *o)
+// Does the line answer P? 1, 0, or -1: it leaves it open, and what was seen before stands.
+static int answers(const json_t *o, enum proof p)
 {
 	size_t i;
 	json_t *e;
 	json_array_foreach(json_object_get(o, "evidence"), i, e)
 	{
-		bool memory = proof_find(json_string_value(json_object_get(e, "id"))) == PROOF_P6A;
-		if (memory && json_is_boolean(json_object_get(e, "holds")))
-			w->pooled = json_is_true(json_object_get(o, "free_list"));
+		const json_t *holds = json_object_get(e, "holds");
+		if (proof_find(json_string_value(json_object_get(e, "id"))) == p)
+			return json_is_boolean(holds) ? json_is_true(holds) : -1;
 	}
+	return -1;
+}
+
+// What weakens an answer is as the last line has it that gives this answer.
+static void merge_doubts(struct witness *w, const json_t *o)
+{
+	int memory = answers(o, PROOF_P6A);
+	if (memory >= 0)
+		w->pooled = json_is_true(json_object_get(o, "free_list"));
+	if (memory > 0) // garbage stays garbage
+		w->unchecked = json_is_true(json_object_get(o, "unchecked"));
+	if (answers(o, PROOF_P3) >= 0)
+		w->put_off = json_is_true(json_object_get(o, "put_off"));
 }
 
 static struct witness *find(const struct witness_set *set, unsigned rule, uint64_t coroutine, int64_t fd,
@@ -226,14 +239,12 @@ static int witness_line(void *ctx, const json_t *o)
 	set_string(&w->fd_name, json_object_get(o, "fd_name"));
 	merge_evidence(w, json_object_get(o, "evidence"), ns);
 	merge_beside(&w->beside, json_object_get(o, "beside"));
-	merge_pooled(w, o);
+	merge_doubts(w, o);
 	const json_t *cand = json_object_get(o, "cand");
 	w->ended = json_is_integer(cand) && json_integer_value(cand) < UINT32_MAX;
 	w->ticking = json_integer_value(json_object_get(o, "ticking")) > 0;
 	w->left_unread = json_is_true(json_object_get(o, "left_unread"));
-	w->put_off = json_is_true(json_object_get(o, "put_off"));
 	w->wrong_mask = json_is_true(json_object_get(o, "wrong_mask"));
-	w->unchecked = json_is_true(json_object_get(o, "unchecked"));
 	w->slept_long |= json_is_true(json_object_get(o, "slept_long"));
 	return merge_open(w, json_object_get(o, "open"));
 }
