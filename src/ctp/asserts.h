@@ -56,6 +56,8 @@ CTP_AT(ctp_thread, wait_regs, 0x100);
 CTP_AT(ctp_thread, name, 0x28);
 CTP_AT(ctp_thread, time_read, 0x38);
 CTP_AT(ctp_state, late, 0x1bc);
+CTP_AT(ctp_state, armed_in, 0x1bd);
+CTP_AT(ctp_state, armed, 0x1be);
 _Static_assert(sizeof(struct ctp_event_choice) == 4096, "choice of events");
 CTP_AT(ctp_event_choice, text, 0x10);
 _Static_assert(sizeof(struct ctp_event_row) == 1024, "event");

@@ -189,7 +189,9 @@ struct ctp_state {
 	uint64_t made;     // turns of the thread that made it, as of then, and above bit 48 its slot
 	uint32_t runs;     // 0 = never ran
 	uint8_t late;      // of a `since` without a reading: it left 2^late ticks later at most (late.h)
-	uint8_t reserved[3];
+	uint8_t armed_in;  // the low bits of `changes` when it armed `armed`: the slice
+	uint16_t
+		armed; // the timerfd that it armed last, and did not disarm: its number + 1, 16 bits; 0: none
 };
 #define CTP_TURN_SEQ 0x1fu
 #define CTP_TURN_WAITS 0xe0u

@@ -199,6 +199,12 @@ static inline bool ctp_timer_used(const struct ctp_fd *f, uint64_t c)
 	return (f->last_in & ~CTP_FD_SEVERAL) == c;
 }
 
+// The number of the timerfd that C armed in its last slice; -1: none. Of a number, 16 bits.
+static inline int ctp_timer_armed(const struct ctp_state *c)
+{
+	return c->armed && c->armed_in == (uint8_t)(c->changes - 1) ? c->armed - 1 : -1;
+}
+
 // Was the timer F never set since it was made?
 static inline bool ctp_timer_never_set(const struct ctp_fd *f)
 {

@@ -491,6 +491,21 @@ m = of("src/analyze/pass/parked_unspoken.c", "unit:parked_unspoken")
 m("if (f->last_in || !end)", "if (!end)", "who has read from it has heard nobody")
 m("if (o->last_out)", "if (0)", "who has written has not")
 
+m = of("src/analyze/pass/timer_taken.c", "unit:timer_taken")
+m("bool is = d && d->disarmed &&", "bool is = d &&", "a timer that is armed has been taken")
+m("f->kind == CTP_FD_TIMERFD &&", "1 &&", "what is no timer is one")
+m("f->opened < s->since &&", "1 &&", "a timer that was opened since is the one that it armed")
+m("f->event_time < s->since &&", "1 &&", "a timer that has expired since was taken")
+m("by && by != s->id &&", "by &&", "who disarmed its own has lost it to another")
+m("d->ns > world_ns(w, s->since) + LEAST_NS;", "d->ns > world_ns(w, s->since);", "one who has just suspended was forgotten")
+m("if (t->life == CTP_THREAD_LIVE && t->switches && t->wait_since > s->since)", "if (t->life == CTP_THREAD_LIVE && t->switches)",
+  "a loop that has not slept since has had its chance")
+m("(m->row_flags[row] & IMAGE_ROW_PARKED) &&", "1 &&", "who has a known wait waits for the timer that it armed")
+m("!ctp_in_pool(s) && !image_ran_since(m, s);", "!image_ran_since(m, s);", "who is in a pool waits for the timer that it armed")
+
+m = of("src/ctp/wait_inference.h", "unit:wait_inference")
+m("return c->armed && c->armed_in == (uint8_t)(c->changes - 1) ?", "return c->armed ?", "a timer of an earlier slice is the last one's")
+
 m = of("src/analyze/pass/cycle_locks.c", "unit:cycle_locks")
 m("verdict = rests && !left ?", "verdict = 1 ?", "whoever waits at a mailbox of its own waits for itself")
 m("all = all && closed(c, s);", "all = closed(c, s) || 1;", "a circle is closed though something leads to it")

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,6 +142,37 @@ static void who_is_awake_is_not_asked(void **state)
 	ended(pid);
 }
 
+static bool is_disarmed(int fd)
+{
+	json_t *o = line_of(fd);
+	bool is = json_is_true(json_object_get(o, "disarmed")) && json_integer_value(json_object_get(o, "ns")) > 0;
+	json_decref(o);
+	return is;
+}
+
+// Of a timer that several set: it may be all that those who armed it wait for.
+static void which_timers_are_disarmed(void **state)
+{
+	(void)state;
+	const struct itimerspec later = {.it_value.tv_sec = 3600};
+	int off = timerfd_create(CLOCK_MONOTONIC, 0), on = timerfd_create(CLOCK_MONOTONIC, 0), own = timerfd_create(CLOCK_MONOTONIC, 0);
+	assert_int_equal(timerfd_settime(on, 0, &later, NULL), 0);
+	is_open(off, CTP_FD_TIMERFD, 0);
+	is_open(on, CTP_FD_TIMERFD, 0);
+	is_open(own, CTP_FD_TIMERFD, 0);
+	fds[off].last_out = fds[on].last_out = ID | CTP_FD_SEVERAL;
+	fds[own].last_out = ID;
+	pid_t pid = child(true);
+	descriptors_write(out, &region, pid, UINT64_MAX);
+	assert_true(is_disarmed(off));
+	assert_false(is_disarmed(on));
+	assert_null(line_of(own));
+	ended(pid);
+	close(off);
+	close(on);
+	close(own);
+}
+
 static void for_whom_they_are_written(void **state)
 {
 	(void)state;
@@ -160,7 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_unread),
-		TEST(who_is_awake_is_not_asked),
+		TEST(who_is_awake_is_not_asked), TEST(which_timers_are_disarmed),
 		TEST(for_whom_they_are_written),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

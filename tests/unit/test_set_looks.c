@@ -56,6 +56,7 @@ static void reads_names(void **state)
 {
 	static const char text[] = "{\"fd\":9,\"gen\":2,\"name\":\"[::1]:80 <- [::1]:4\"}\n{\"fd\":7,\"gen\":1,\"name\":\"socket:[5]\"}\n"
 				   "{\"fd\":3,\"gen\":1,\"name\":\"/run/x.sock\"}\n"
+				   "{\"fd\":5,\"gen\":3,\"name\":\"anon_inode:[timerfd]\",\"ns\":6,\"disarmed\":true}\n"
 				   "{\"fd\":8,\"gen\":2,\"name\":\"pipe:[6]\",\"ns\":5,\"ready\":true,\"unread\":7}\n{\"fd\":4,\"gen\":1,\"na";
 	char path[32];
 	struct descriptors d = { 0 };
@@ -74,7 +75,9 @@ static void reads_names(void **state)
 	assert_true(is->asked && is->ready && is->unread == 7 && is->ns == 5);
 	assert_null(descriptors_find(&d, 8, 1));
 	is = descriptors_find(&d, 9, 2);
-	assert_true(is && !is->asked);
+	assert_true(is && !is->asked && !is->disarmed);
+	is = descriptors_find(&d, 5, 3);
+	assert_true(is && is->disarmed && !is->asked && is->ns == 6);
 	assert_int_equal(d.bad_lines, 1);
 	descriptors_deinit(&d);
 }

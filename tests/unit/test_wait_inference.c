@@ -272,6 +272,24 @@ static void timers_of_others(void **state)
 	assert_false(ctp_timer_of_others(&f, ME));
 }
 
+static void the_timer_of_its_last_slice(void **state)
+{
+	(void)state;
+	c.changes = 0x207;
+	c.armed_in = 6;
+	c.armed = 8;
+	assert_int_equal(ctp_timer_armed(&c), 7);
+	c.changes = 0x209; // it has run since
+	assert_int_equal(ctp_timer_armed(&c), -1);
+	c.changes = 0x300; // the low bits go round
+	c.armed_in = 0xff;
+	assert_int_equal(ctp_timer_armed(&c), 7);
+	c.armed = 1;
+	assert_int_equal(ctp_timer_armed(&c), 0);
+	c.armed = 0;
+	assert_int_equal(ctp_timer_armed(&c), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +303,7 @@ int main(void)
 		cmocka_unit_test_setup(who_left_some_of_what_was_registered_once, setup),
 		cmocka_unit_test_setup(who_left_some_of_an_edge, setup),
 		cmocka_unit_test_setup(timers_of_others, setup),
+		cmocka_unit_test_setup(the_timer_of_its_last_slice, setup),
 		cmocka_unit_test_setup(its_own_registration_is_firm, setup),
 		cmocka_unit_test_setup(where_an_event_resumed_it_is_firm, setup),
 		cmocka_unit_test_setup(what_another_registered_for_it_is_firm, setup),

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "analyze/case/stuck.h"
+#include "analyze/pass/timer_taken.h"
 #include "ctp/wait_inference.h"
 
 // Did another coroutine make one in the same place, for the same loop, that nobody has set either? Where
@@ -65,7 +66,10 @@ static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct res
 static int run(const struct pass *pass, const struct world *w, struct results *out)
 {
 	static const struct stuck_terms terms = {conclude, describe};
-	return stuck_run(pass, w, out, &terms);
+	int r = stuck_run(pass, w, out, &terms);
+	for (size_t k = 0; !r && k < w->nimages; k++)
+		r = timer_taken(pass, w, &w->images[k], out);
+	return r;
 }
 
 const struct pass pass_timer = {
@@ -96,7 +100,9 @@ const struct pass pass_timer = {
 		"SUSPECT  not every thread has slept yet, or the coroutine may wait for other code to set the timer:\n"
 		"         nobody has set it yet; or the coroutine has read an expiry of it before, and then disarmed\n"
 		"         it; or others set it, and nothing else can happen, or most timers that were made in the\n"
-		"         same place are periodic and armed\n"
+		"         same place are periodic and armed. Or the coroutine armed a timer that several set, and\n"
+		"         suspended without a known wait; another disarmed it before it expired, as where one of\n"
+		"         several deadlines is taken out of a list\n"
 		"\n"
 		"Repair: treat a delay of zero as \"go on\" without a timer, or as 1 ns.\n"
 		"\n"

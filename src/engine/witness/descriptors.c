@@ -120,6 +120,12 @@ static bool was_used(const struct ctp_fd *f)
 			       (f->last_out && !(f->last_out & CTP_FD_UNNAMED)));
 }
 
+// A timerfd that several set: whoever armed it may wait for it, and tell so in no other way.
+static bool is_shared_timer(const struct ctp_fd *f)
+{
+	return f->kind == CTP_FD_TIMERFD && (f->last_out & CTP_FD_SEVERAL);
+}
+
 // The numbers below the one returned may have waiters; bits says which may.
 static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 {
@@ -140,7 +146,8 @@ static uint32_t mark_waits(const struct ctp_region *r, unsigned char *bits)
 	for (uint64_t fd = ctp_walk_from(&numbers, 0); fd < numbers.n;
 	     fd = ctp_walk_from(&numbers,
 				fd + 1)) // and those whose events resumed somebody, or that were used
-		if (r->fds[fd].life == CTP_FD_OPEN && (r->fds[fd].learned || was_used(&r->fds[fd]))) {
+		if (r->fds[fd].life == CTP_FD_OPEN &&
+		    (r->fds[fd].learned || was_used(&r->fds[fd]) || is_shared_timer(&r->fds[fd]))) {
 			bits[fd / 8] |= (unsigned char)(1 << fd % 8);
 			high = fd >= high ? (uint32_t)fd + 1 : high;
 		}
@@ -210,6 +217,10 @@ static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, c
 		return;
 	if (ask && has_peer(f))
 		add_unread(o, pid, fd);
+	if (is_shared_timer(f) && stuck_wait_disarmed(pid, fd) == 1) {
+		json_object_set_new(o, "ns", json_integer((json_int_t)proc_now_ns()));
+		json_object_set_new(o, "disarmed", json_true());
+	}
 	json_dumpf(o, out, JSON_COMPACT);
 	fputc('\n', out);
 	json_decref(o);

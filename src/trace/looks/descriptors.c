@@ -2,7 +2,7 @@
 //
 // Reads descriptors.jsonl. A name that says only the kind of file and a number of the
 // kernel's ("anon_inode:[eventpoll]") counts as no name. A line without a name is kept where it says what is
-// unread.
+// unread, or that a timer is disarmed.
 #include "trace/looks/descriptors.h"
 
 #include <errno.h>
@@ -29,7 +29,8 @@ static int line(void *ctx, const json_t *o)
 	const char *name = json_string_value(json_object_get(o, "name"));
 	const json_t *unread = json_object_get(o, "unread");
 	bool named = name && !is_number(name), asked = json_is_integer(unread);
-	if (!named && !asked)
+	bool disarmed = json_is_true(json_object_get(o, "disarmed"));
+	if (!named && !asked && !disarmed)
 		return 0;
 	int r = GROW(d->v, d->n, d->room);
 	char *own = named && !r ? strdup(name) : NULL;
@@ -44,6 +45,7 @@ static int line(void *ctx, const json_t *o)
 		.asked = asked,
 		.ready = json_is_true(json_object_get(o, "ready")),
 		.unread = json_integer_value(unread),
+		.disarmed = disarmed,
 		.ns = (uint64_t)json_integer_value(json_object_get(o, "ns")),
 	};
 	return 0;

@@ -14,6 +14,7 @@ struct descriptor {
 	char *name;        // NULL: none, or a mere number
 	bool asked, ready; // was the kernel asked? Is there something to read, or the end of it?
 	int64_t unread;    // bytes
+	bool disarmed;     // a timerfd that several set has no expiry set, and none to be read
 	uint64_t ns;       // when that was
 };
 
