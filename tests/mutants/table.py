@@ -457,6 +457,15 @@ m("all = m->pc == first->pc && k < m->n", "all = k < m->n", "frames of different
 m("has |= words[i] == handle;", "has = true;", "any pointer to a stack is a queue's")
 m("word - handle == distance && distance", "distance", "links of different lists are one")
 
+m = of("src/engine/memory/container_hubs.c", "unit:container_hubs")
+m("v[1] <= v[0] || v[2] < v[1]", "v[2] < v[1]", "an empty vector queues whom it had")
+m("|| v[0] == v[4] ||", "||", "an empty deque queues whom it had")
+m("node[1] == before) {", "true) {", "a partner's record is a node of a list")
+m("own && own == n && j < n", "own && j < n", "a container of anything is a queue")
+m("(n && (e->distance != p[0]->distance || e->shape != p[0]->shape))", "0", "objects that are not alike are locks")
+m("	return a - x->slot == b - y->slot;", "	return true;", "a field of a coroutine is its handle")
+m("from = is_data(f, from) ? from : at;", "from = at;", "what lies before a queue is no owner")
+
 m = of("src/engine/memory/pth_mutexes.c", "unit:pth_mutexes")
 m("|| e[0] != event || e[1] != event", "", "who waits with a time limit waits for good")
 m("(uint32_t)mutex[2] != HELD ||", "", "a mutex that nobody has is one")
@@ -513,6 +522,7 @@ m("(o->firm || !left)", "true", "partners that speak to each other are likely in
 m("&& complete && !p->by_hand)", "&& (complete || 1))", "a circle is likely beside a gap")
 m("o->firm || !left ? VERDICT_SUSPECT", "true ? VERDICT_SUSPECT", "records of partners are suspect where they are resumed")
 m("s->changes == w->changes &&", "", "a circle counts though one has run since")
+m("o->container && !all ? VERDICT_SUSPECT", "false ? VERDICT_SUSPECT", "who tells others and these are likely in a circle")
 m("!image_nwaits(s) &&", "", "one that waits for a descriptor is in a circle of locks")
 
 m = of("src/trace/parked_place.c", "unit:parked_place")

@@ -96,6 +96,22 @@ static void nothing_leads_to_them(void **state)
 	assert_string_equal(out.cases[0].proof.items[PROOF_P6A].text, "nothing outside these 2 leads to any of them");
 }
 
+static void by_containers(void **state)
+{
+	(void)state;
+	t.image.set_looks.circles->container = true;
+	quiet();
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+}
+
+static void by_containers_and_nothing_leads_to_them(void **state)
+{
+	(void)state;
+	t.image.set_looks.circles->container = true;
+	closed();
+	assert_int_equal(verdict(), VERDICT_LIKELY);
+}
+
 static void something_leads_to_one(void **state)
 {
 	(void)state;
@@ -232,6 +248,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_where_somebody_was_resumed, begin, end),
 		cmocka_unit_test_setup_teardown(in_a_quiet_program, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_leads_to_them, begin, end),
+		cmocka_unit_test_setup_teardown(by_containers, begin, end),
+		cmocka_unit_test_setup_teardown(by_containers_and_nothing_leads_to_them, begin, end),
 		cmocka_unit_test_setup_teardown(something_leads_to_one, begin, end),
 		cmocka_unit_test_setup_teardown(never_more_than_likely, begin, end),
 		cmocka_unit_test_setup_teardown(a_gap, begin, end),

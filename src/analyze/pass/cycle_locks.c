@@ -6,9 +6,10 @@
 // where nothing else can resume any of them (the program is quiet, but for handlers of signals that end it,
 // or nothing outside leads to them), else SUSPECT, and never PROVEN. Hubs that do not tell queue and owner
 // apart could as well be records of partners: where one of those has been resumed before, a program that is
-// quiet is SUSPECT, and one that is not is none. A circle of one waits for itself; but a mailbox has an
-// owner, too, who waits at it: where something else leads to it, it is SUSPECT at most, and none if the
-// program is not quiet or somebody was resumed there before.
+// quiet is SUSPECT, and one that is not is none. A handle beside a container of handles may also be one who
+// tells others, and those: such a circle is SUSPECT where anything else leads to it. A circle of one waits
+// for itself; but a mailbox has an owner, too, who waits at it: where something else leads to it, it is
+// SUSPECT at most, and none if the program is not quiet or somebody was resumed there before.
 #include "analyze/pass/cycle.h"
 
 #include <inttypes.h>
@@ -108,7 +109,7 @@ static void decide(const struct cycle *c, const struct set_circle *o, struct obl
 	if (alone(o) && !all) // a mailbox has an owner, too, who waits at it
 		p->verdict = rests && !left ? VERDICT_SUSPECT : VERDICT_NONE;
 	else if ((all || (rests && (o->firm || !left))) && complete && !p->by_hand)
-		p->verdict = VERDICT_LIKELY;
+		p->verdict = o->container && !all ? VERDICT_SUSPECT : VERDICT_LIKELY;
 	else
 		p->verdict = all || rests || o->firm || !left ? VERDICT_SUSPECT : VERDICT_NONE;
 }

@@ -13,7 +13,8 @@ enum { CYCLE_HUBS_LONGEST = 8 };
 
 struct cycle_hubs_circle {
 	size_t n;
-	bool firm; // the queues' words and the handles differ: each lock says who waits, and who has it
+	bool firm;      // the queues' words and the handles differ: each lock says who waits, and who has it
+	bool container; // by container_hubs.h
 	struct {
 		uint32_t member; // it waits at this hub; the next one's handle is in it
 		uint64_t hub;

@@ -11,6 +11,7 @@
 
 #include "ctp/seq.h"
 #include "ctp/there.h"
+#include "engine/memory/container_hubs.h"
 #include "engine/memory/cycle_hubs.h"
 #include "engine/memory/hub_holders.h"
 #include "engine/memory/pth_mutexes.h"
@@ -20,7 +21,14 @@
 #include "engine/target/names.h"
 #include "search/heap/malloc_heap.h"
 
-enum { CIRCLES_MOST = 64, HOLDERS_MOST = 64, QUEUES_MOST = 64, HANDLE_WORDS = 8 };
+enum {
+	CIRCLES_MOST = 64,
+	HOLDERS_MOST = 64,
+	QUEUES_MOST = 64,
+	HANDLE_WORDS = 8,
+	STATIC_PARTS = 64,
+	STATIC_MOST = 1 << 20
+};
 
 struct gathered {
 	const struct ctp_region *r;
@@ -217,8 +225,8 @@ static void write_circle(FILE *out, const struct gathered *g, const struct cycle
 	json_t *who = json_array();
 	for (size_t i = 0; i < c->n; i++)
 		json_array_append_new(who, wait_at(g, c->at[i].member, c->at[i].hub));
-	set_line(out,
-		 json_pack("{s:i, s:s, s:b, s:o}", "v", 1, "what", "circle", "firm", c->firm, "waits", who));
+	set_line(out, json_pack("{s:i, s:s, s:b, s:b, s:o}", "v", 1, "what", "circle", "firm", c->firm,
+				"container", c->container, "waits", who));
 }
 
 // Held by itself, it is a circle of one.
@@ -264,14 +272,56 @@ static bool has_pth(const struct proc_maps *maps)
 	return false;
 }
 
-// Of the library's own mutexes too, as many as there is room for.
+// The static storage of the program and its libraries: what is written there is private, and of a file, or
+// follows that. How many parts.
+static size_t static_storage(const struct gathered *g, struct span v[STATIC_PARTS])
+{
+	const struct proc_maps *maps = g->maps;
+	uint64_t room = STATIC_MOST;
+	size_t n = 0;
+	for (size_t i = 0; i < maps->n && n < STATIC_PARTS && room; i++) {
+		const struct maps_line *m = &maps->v[i];
+		bool file = m->ino && *m->path == '/', after = i && n && !*m->path && v[n - 1].hi == m->lo;
+		if (strcmp(m->perms, "rw-p") || !(file || after) || !is_data((void *)g, m->lo))
+			continue;
+		uint64_t bytes = m->hi - m->lo < room ? m->hi - m->lo : room;
+		room -= bytes;
+		v[n++] = (struct span){m->lo, m->lo + bytes};
+	}
+	return n;
+}
+
+static int in_containers(const struct gathered *g, const struct hubs *h, struct cycle_hubs_circle *c,
+			 size_t most)
+{
+	struct span v[STATIC_PARTS];
+	return container_hubs_find(h, v, static_storage(g, v), c, most);
+}
+
+// Is one of its members in a circle before it?
+static bool is_known(const struct cycle_hubs_circle *c, size_t before, const struct cycle_hubs_circle *is)
+{
+	for (size_t i = 0; i < before; i++)
+		for (size_t k = 0; k < c[i].n; k++)
+			for (size_t j = 0; j < is->n; j++)
+				if (c[i].at[k].member == is->at[j].member)
+					return true;
+	return false;
+}
+
+// Of the library's own mutexes too, and of locks with a container, as many as there is room for.
 static size_t find_circles(const struct gathered *g, const struct hubs *h, struct cycle_hubs_circle *c,
 			   size_t most)
 {
 	int n = cycle_hubs_find(h, c, most), own = 0;
 	if (n >= 0 && (size_t)n < most && has_pth(g->maps))
 		own = pth_mutexes_find(h, c + n, most - (size_t)n);
-	return (n > 0 ? (size_t)n : 0) + (own > 0 ? (size_t)own : 0);
+	size_t all = (n > 0 ? (size_t)n : 0) + (own > 0 ? (size_t)own : 0), kept = all;
+	int more = all < most ? in_containers(g, h, c + all, most - all) : 0;
+	for (int i = 0; i < more; i++)
+		if (!is_known(c, all, &c[all + (size_t)i]))
+			c[kept++] = c[all + (size_t)i];
+	return kept;
 }
 
 static uint64_t number(const struct gathered *g, uint64_t before, uint32_t member, uint64_t hub)

@@ -141,7 +141,8 @@ static int add_waits(struct set_looks *s, const json_t *o, size_t *n)
 
 static int add_circle(struct set_looks *s, const json_t *o)
 {
-	struct set_circle c = {.firm = flag(o, "firm"), .waits = s->nwaits};
+	struct set_circle c = {
+		.firm = flag(o, "firm"), .container = flag(o, "container"), .waits = s->nwaits};
 	int r = add_waits(s, o, &c.n);
 	r = r || !c.n ? r : GROW(s->circles, s->ncircles, s->circles_room);
 	if (!r && c.n)

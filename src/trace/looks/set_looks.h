@@ -58,6 +58,7 @@ struct set_circle_wait {
 struct set_circle {
 	bool firm; // each hub says by different words who waits and who has it
 	size_t waits, n;
+	bool container; // who waits is in a container beside the one who has it
 };
 
 struct set_held { // coroutines that are queued at a hub which holds the handle of one that has ended
