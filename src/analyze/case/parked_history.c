@@ -98,12 +98,21 @@ static int made(struct parked_history *l, const struct transition *t)
 	return idmap_set(&l->by_id, t->from->id, (uint32_t)l->nmembers++);
 }
 
-static void begins(struct parked_history *l, struct parked_member *of)
+static void begins(struct parked_history *l, struct parked_member *of, uint64_t ns)
 {
 	of->runs = true;
+	of->began_ns = ns;
 	for (unsigned g = 0; g < PARKED_GROUPS; g++)
 		for (size_t p = 0; p < l->n; p++)
 			l->v[p].of[g].outside += uses(l, of, g, p);
+}
+
+static void is_over(struct parked_users *u, const struct parked_member *of, size_t place, uint64_t ns)
+{
+	u->over++;
+	u->never += !(of->visited >> place & 1);
+	u->over_ns = ns;
+	u->life_ns = ns - of->began_ns > u->life_ns ? ns - of->began_ns : u->life_ns;
 }
 
 static void ends(struct parked_history *l, const struct transition *t)
@@ -119,6 +128,7 @@ static void ends(struct parked_history *l, const struct transition *t)
 			l->v[p].of[g].inside -= inside;
 			l->v[p].of[g].outside -= !inside;
 			l->v[p].of[g].ended_ns = inside ? l->v[p].of[g].ended_ns : t->ns;
+			is_over(&l->v[p].of[g], of, p, t->ns);
 		}
 	of->runs = false;
 }
@@ -159,7 +169,7 @@ static void leaves(struct parked_history *l, const struct transition *t)
 	if (from)
 		has_run(l, from, t);
 	if (of && !of->runs)
-		begins(l, of);
+		begins(l, of, t->ns);
 	struct parked_spot *p = of ? place_of(l, of) : NULL;
 	if (!p)
 		return;
@@ -189,6 +199,8 @@ static void arrives(struct parked_history *l, const struct transition *t)
 		of->visited |= 1U << (at - 1);
 		l->made[of->made_at] |= of->made_at ? 1U << (at - 1) : 0;
 	}
+	of->first = !of->rested;
+	of->rested |= l->counts;
 	if (!l->counts || !at || !of->runs)
 		return;
 	struct parked_spot *p = &l->v[at - 1];

@@ -20,6 +20,8 @@ struct parked_member {
 	uint32_t made_at, visited; // visited: bits, by place
 	uint8_t at;                // the row of the place where it waits, and one more; 0: it is elsewhere
 	bool runs, left;           // runs: it was resumed, and has not ended; left: it was resumed from there
+	bool rested, first; // it was suspended before; where it is now, it is for the first time in its life
+	uint64_t began_ns;
 };
 
 struct parked_spot {
@@ -35,6 +37,9 @@ struct parked_spot {
 		uint64_t handed; // resumed right after another of them had run, or had ended
 		bool refuted;    // one was resumed while all of them waited
 		uint64_t ended_ns;
+		uint64_t over, never,
+			over_ns;  // those that have ended, and never waited there; the last one's end
+		uint64_t life_ns; // the longest of theirs
 		struct {
 			uint64_t id, ns;
 		} ran[2];

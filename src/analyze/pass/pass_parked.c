@@ -6,8 +6,9 @@
 // discarded on purpose. Or if the whole program sleeps for good, while main waits for a coroutine: a join
 // that never ends. That is LIKELY, too: the program may be meant to be killed so; SUSPECT where they may be
 // idle workers (parked_idle.h). Where main sleeps in its own loop, parked_resting.h says which are told;
-// where the program goes on, parked_rhythm.h, parked_together.h and parked_behind.h. Of a program that
-// ctp-run attached to, those are told that nothing led to then, where others wait for descriptors.
+// where the program goes on, parked_rhythm.h, parked_together.h, parked_behind.h and parked_drained.h. Of a
+// program that ctp-run attached to, those are told that nothing led to then, where others wait for
+// descriptors.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "base/grow.h"
 #include "analyze/pass/parked_held.h"
 #include "analyze/case/parked_behind.h"
+#include "analyze/case/parked_drained.h"
 #include "analyze/case/parked_ended.h"
 #include "analyze/case/parked_idle.h"
 #include "analyze/case/parked_resting.h"
@@ -305,6 +307,7 @@ static int of_places(const struct pass *pass, const struct world *w, const struc
 		return r;
 	r = r ? r : parked_together(pass, w, v, is, out);
 	r = r ? r : parked_behind(pass, w, v, is, out);
+	r = r ? r : parked_drained(pass, w, v, is, out);
 	parked_history_deinit(v);
 	free(is);
 	return r;
@@ -370,7 +373,10 @@ const struct pass pass_parked = {
 		"         ten times as long, and most others that were made at the same place go on. Or all that\n"
 		"         use a place wait there, ten times as long as ever, and none was resumed before unless\n"
 		"         another of them was elsewhere: as those who share a lock, not as workers. Or it came\n"
-		"         together with others, who were resumed once, and have ended\n"
+		"         together with others, who were resumed once, and have ended. Or two or more wait, and so\n"
+		"         do all that live of those made alike, while others have ended, and nobody had to wait\n"
+		"         there before, or each was resumed within a fiftieth of that time: a semaphore's permits,\n"
+		"         or a pool's places, that were not given back\n"
 		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it, and words lead to\n"
 		"         others; or main waits, no thread can wake by itself, and nothing outside can wake one.\n"
 		"         It is never PROVEN: a coroutine may be abandoned on purpose, and a program may sleep until\n"
