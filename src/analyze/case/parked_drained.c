@@ -2,23 +2,32 @@
 //
 // A semaphore's permits, a pool's places and a window's credits are used up by those who take one and do not
 // give it back. Then all who come later wait, and nobody is left who could give one back. So a place counts
-// if two or more wait there, all that were made alike and live are among them, and others that were made
-// alike have ended, two at least; and if they wait for more than ten times as long as one of these lived. Of
-// those two kinds are told:
+// if two or more wait there, and others that were made alike have ended, two at least; and if they wait for
+// more than five times as long as one of these lived. Of those two kinds are told:
 // - Nobody was ever resumed from there, and those that have ended never waited there: it was free to them.
+//   All that were made alike and live wait there, too, or are where one of the waiters was before it came.
+//   Who is elsewhere may have what they wait for.
 //   They had ended before the first one came, or all who wait came there first of all. A pool of workers that
 //   ends those it has no use for parks others before, once they have worked.
 // - Three or more were resumed from there, each time after less than a fiftieth of the time that they wait
-//   now, and two of them have ended.
+//   now, and two of them have ended, and all that were made alike and live wait.
 // It is SUSPECT at most: a pool that shrinks, and has no work, can look the same.
 #include "analyze/case/parked_drained.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/text.h"
+#include "trace/transitions.h"
 
 #define LEAST_NS 2000000000ULL
-enum { PARKED_LEAST = 2, OVER_LEAST = 2, WHO_LEAST = 3, TIMES_A_LIFE = 10, TIMES_LONGER = 50 };
+enum { PARKED_LEAST = 2, OVER_LEAST = 2, WHO_LEAST = 3, TIMES_A_LIFE = 5, TIMES_LONGER = 50 };
+
+struct looking {
+	const struct parked_history *l;
+	uint32_t *been; // by stack: places of which a waiter was there before, bits
+};
 
 // Is it the first thing that those who wait there did?
 static bool came_first_of_all(const struct parked_history *l, size_t p)
@@ -36,18 +45,68 @@ static bool was_free(const struct parked_history *l, size_t p, const struct park
 	return u->never == u->over && (u->over_ns < l->v[p].came_first || came_first_of_all(l, p));
 }
 
-static bool is_drained(const struct world *w, const struct parked_history *l, size_t i)
+static bool is_asked(const struct world *w, const struct parked_history *l, size_t i)
 {
 	const struct parked_spot *p = &l->v[i];
 	const struct parked_users *u = &p->of[PARKED_MADE_ALIKE];
 	uint64_t waits = l->end_ns > p->changed_ns ? l->end_ns - p->changed_ns : 0;
-	if (u->outside || u->inside != p->parked || p->parked < PARKED_LEAST || u->over < OVER_LEAST ||
-	    waits <= LEAST_NS || waits <= TIMES_A_LIFE * u->life_ns || !parked_history_goes_on(w, l, p))
+	if (u->inside != p->parked || p->parked < PARKED_LEAST || u->over < OVER_LEAST || waits <= LEAST_NS ||
+	    waits <= TIMES_A_LIFE * u->life_ns || !parked_history_goes_on(w, l, p))
 		return false;
-	return p->left ? p->who >= WHO_LEAST && u->over >= u->never + OVER_LEAST &&
+	return p->left ? !u->outside && p->who >= WHO_LEAST && u->over >= u->never + OVER_LEAST &&
 				 waits > TIMES_LONGER * p->longest :
 			 was_free(l, i, u);
 }
+
+// ------------------------------------------------------------- who lives, and is elsewhere
+
+static int sink(void *arg, const struct transition *t)
+{
+	struct looking *u = arg;
+	bool stays = t->kind == CTP_EV_SWITCH && t->from && t->how != CTP_HOW_GONE &&
+		     t->how != CTP_HOW_RETURN && t->stack < u->l->m->stack_index.n;
+	const struct parked_member *of = stays ? parked_history_member(u->l, t->from->id) : NULL;
+	if (of && of->at)
+		u->been[t->stack] |= 1U << (of->at - 1);
+	return 0;
+}
+
+// Is each of those that were made alike where one of the waiters was before, on its way here? Then it has not
+// come as far as they have. Of one that runs, it counts where it was suspended last.
+static bool none_inside(const struct looking *u, size_t place)
+{
+	const struct parked_history *l = u->l;
+	for (size_t i = 0; i < l->m->stations.n; i++) {
+		const struct ctp_state *s = image_state(l->m, i);
+		const struct parked_member *of = parked_history_member(l, s->id);
+		if (!of || !of->runs || of->at == place + 1 || !(l->made[of->made_at] >> place & 1))
+			continue;
+		if (!s->stack || s->stack >= l->m->stack_index.n || !(u->been[s->stack] >> place & 1))
+			return false;
+	}
+	return true;
+}
+
+// Which of the places are such, by row, and one more.
+static int find(const struct world *w, struct looking *u, bool is[PARKED_PLACES + 1])
+{
+	int r = 0;
+	for (size_t p = 0; p < u->l->n; p++) {
+		is[p + 1] = is_asked(w, u->l, p);
+		if (!is[p + 1] || !u->l->v[p].of[PARKED_MADE_ALIKE].outside)
+			continue;
+		if (!u->been) {
+			u->been = calloc(u->l->m->stack_index.n + 1, sizeof(*u->been));
+			r = u->been ? transitions_walk(w, sink, u) : -ENOMEM;
+		}
+		if (r)
+			return r;
+		is[p + 1] = none_inside(u, p);
+	}
+	return r;
+}
+
+// ------------------------------------------------------------- what it says
 
 static const char *message(const struct parked_spot *p, struct results *out)
 {
@@ -59,8 +118,10 @@ static const char *message(const struct parked_spot *p, struct results *out)
 		return results_text(
 			out,
 			"%" PRIu64 " others that were made alike have ended, after %s at most, and "
-			"never waited here; all %" PRIu64 " that live do, and none was ever resumed",
-			u->over, life, u->inside);
+			"never waited here; %s, and none was ever resumed",
+			u->over, life,
+			u->outside ? results_text(out, "these %" PRIu64 " do", u->inside) :
+				     results_text(out, "all %" PRIu64 " that live do", u->inside));
 	return results_text(out,
 			    "%" PRIu64 " times one was resumed from here, after %s at most; %" PRIu64
 			    " that were made alike have ended, and all %" PRIu64 " that live wait",
@@ -85,7 +146,9 @@ static int report(const struct pass *pass, const struct world *w, const struct p
 						     " times since the last of them came",
 						     p->others) :
 					"had its chance: the loop has gone on since the last of them came"};
-	c.claim = "waits, and so do all that live of those made alike, while the others have ended";
+	c.claim = p->of[PARKED_MADE_ALIKE].outside ?
+			  "waits for what others made alike took, which have ended" :
+			  "waits, and so do all that live of those made alike, while the others have ended";
 	c.refuted =
 		"somebody else resumes them, and is late, or they are workers of a pool that has no work, "
 		"and ended the others";
@@ -98,9 +161,9 @@ static int judge(const struct pass *pass, const struct world *w, const struct pa
 		 unsigned char *told, struct results *out)
 {
 	bool is[PARKED_PLACES + 1] = {false};
-	int r = 0;
-	for (size_t p = 0; p < l->n; p++)
-		is[p + 1] = is_drained(w, l, p);
+	struct looking u = {.l = l};
+	int r = find(w, &u, is);
+	free(u.been);
 	for (size_t i = 0; !r && l->n && i < l->m->stations.n; i++) {
 		const struct ctp_state *s = image_state(l->m, i);
 		unsigned at = told[i] || !parked_history_is(l->m, s, i) ? 0 : l->of[s->stack];
