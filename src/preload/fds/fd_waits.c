@@ -13,7 +13,7 @@
 #include "preload/guest/emit.h"
 #include "preload/guest/exit.h"
 #include "preload/coroutine/fcontext.h"
-#include "preload/fds/fd_map.h"
+#include "preload/fds/fd_hints.h"
 #include "preload/fds/held.h"
 #include "preload/coroutine/incident.h"
 
@@ -21,10 +21,8 @@
 
 // ------------------------------------------------------------- who waits on an entry
 
-// Whether the coroutine of a hint is suspended with (fd, gen) among its waits, or,
-// if a registration led here, with no wait of its own; true also if its state
-// keeps being written.
-static bool waiting(uint64_t hint, int fd, uint32_t gen, bool led)
+// True also if its state keeps being written.
+bool fd_waits_at(uint64_t hint, int fd, uint32_t gen, bool led)
 {
 	const struct ctp_region *r = &ctp_tracer->region;
 	if (!hint || hint >> CTP_ID_BITS >= r->stations_max)
@@ -46,24 +44,19 @@ static bool waiting(uint64_t hint, int fd, uint32_t gen, bool led)
 	return true;
 }
 
-static uint64_t hint_of(const struct ctp_state *s)
-{
-	return s && !(s->flags & CTP_STATE_PRIVATE) ? (uint64_t)s->station << CTP_ID_BITS | s->id : 0;
-}
-
 bool fd_waits_for(uint64_t hint, int fd, uint32_t gen)
 {
-	return waiting(hint, fd, gen, false);
+	return fd_waits_at(hint, fd, gen, false);
 }
 
 bool fd_waits_some(struct ctp_fd *e, int fd)
 {
 	if (!e->leads && e->reg_epfd >= 0)
-		e->leads = hint_of(coroutine_at(e->reg_data));
+		e->leads = fd_hint_of(coroutine_at(e->reg_data));
 	if (!e->leads && e->reg_epfd >= 0 && (e->waiter[0] | e->waiter[1]))
-		e->leads = hint_of(fcontext_through(e->reg_data));
-	return (e->flags & CTP_FD_MANY) || waiting(e->waiter[0], fd, e->gen, false) ||
-	       waiting(e->waiter[1], fd, e->gen, false) || waiting(e->leads, fd, e->gen, true);
+		e->leads = fd_hint_of(fcontext_through(e->reg_data));
+	return (e->flags & CTP_FD_MANY) || fd_waits_at(e->waiter[0], fd, e->gen, false) ||
+	       fd_waits_at(e->waiter[1], fd, e->gen, false) || fd_waits_at(e->leads, fd, e->gen, true);
 }
 
 // ------------------------------------------------------------- suspending, going on
@@ -109,7 +102,7 @@ static void directions(const struct ctp_wait *w, bool dir[2])
 
 static bool linked(const struct ctp_fd *e, const struct ctp_state *s, const struct ctp_wait *w)
 {
-	uint64_t hint = hint_of(s);
+	uint64_t hint = fd_hint_of(s);
 	bool dir[2];
 	directions(w, dir);
 	return (!dir[0] || e->waiter[0] == hint) && (!dir[1] || e->waiter[1] == hint);
@@ -119,7 +112,7 @@ static bool linked(const struct ctp_fd *e, const struct ctp_state *s, const stru
 static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 {
 	struct ctp_fd *e = fds_entry(w->fd);
-	uint64_t hint = hint_of(s);
+	uint64_t hint = fd_hint_of(s);
 	bool dir[2];
 	directions(w, dir);
 	if (linked(e, s, w))
@@ -131,7 +124,7 @@ static void link_wait(struct ctp_state *s, const struct ctp_wait *w)
 	for (int i = 0; i < 2 && e->gen == w->gen; i++) {
 		if (!dir[i] || e->waiter[i] == hint)
 			continue;
-		if (waiting(e->waiter[i], w->fd, w->gen, false))
+		if (fd_waits_at(e->waiter[i], w->fd, w->gen, false))
 			ctp_poke(&e->flags, e->flags | CTP_FD_MANY);
 		e->waiter[i] = hint;
 		if (!e->learned)
@@ -230,7 +223,7 @@ static bool by_hand(const struct ctp_state *s)
 // leads to is a guess, which means nothing if s stood there before fd was opened.
 static bool asked(const struct ctp_fd *e, const struct ctp_state *s, int fd)
 {
-	bool has = e->leads == hint_of(s) || e->adder == s->id || e->reg_by == s->id || e->opener == s->id;
+	bool has = e->leads == fd_hint_of(s) || e->adder == s->id || e->reg_by == s->id || e->opener == s->id;
 	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
 		has |= s->waits[i].fd == fd && s->waits[i].gen == e->gen;
 	return has && e->opened <= s->since;
@@ -272,35 +265,12 @@ void fds_resume(struct thread_ctx *g, struct ctp_state *s)
 		note_called(e, s, fd);
 		e->learned = s->id;
 		e->learned_stack = s->stack;
-		e->leads = hint_of(s);
+		e->leads = fd_hint_of(s);
 	}
 	fds_give(e);
 }
 
-// ------------------------------------------------------------- registrations
-
-static inline __attribute__((always_inline)) void slice_adds(struct thread_ctx *g, const struct ctp_wait *w)
-{
-	for (uint32_t i = 0; i < g->nwaits; i++) {
-		if (g->waits[i].fd == w->fd && g->waits[i].gen == w->gen && g->waits[i].epfd == w->epfd) {
-			g->waits[i] = *w;
-			return;
-		}
-	}
-	if (g->nwaits < CTP_WAITS)
-		g->waits[g->nwaits++] = *w;
-	else
-		g->more_waits = true;
-}
-
-static void slice_drops(struct thread_ctx *g, int fd, int epfd)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < g->nwaits; i++)
-		if (g->waits[i].fd != fd || g->waits[i].epfd != epfd)
-			g->waits[n++] = g->waits[i];
-	g->nwaits = n;
-}
+// ------------------------------------------------------------- what calls say
 
 // A hint to nobody, which is not looked up in the registration's data either.
 #define LEADS_NOWHERE (CTP_ID_MASK << CTP_ID_BITS)
@@ -336,7 +306,7 @@ void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothin
 		if (g->waits[i].fd != fd || !(g->waits[i].events & EPOLLIN))
 			g->waits[n++] = g->waits[i];
 	g->nwaits = n;
-	uint64_t leads = e->leads ? e->leads : hint_of(coroutine_at(e->reg_data));
+	uint64_t leads = e->leads ? e->leads : fd_hint_of(coroutine_at(e->reg_data));
 	if (nothing && has_end(e, fd)) {
 		if (((leads & CTP_ID_MASK) != s->id && e->learned != s->id) || !fds_take(e))
 			return;
@@ -344,110 +314,9 @@ void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothin
 		e->learned = e->learned_stack = 0;
 		fds_give(e);
 	} else if (n != had && !leads && fds_take(e)) {
-		e->leads = hint_of(s);
+		e->leads = fd_hint_of(s);
 		fds_give(e);
 	}
-}
-
-// An epoll set through which somebody may wait: its end is worth a look.
-static void has_rows(struct ctp_fd *e, uint32_t gen)
-{
-	if (CTP_LIKELY(e->flags & CTP_FD_ROWS) || !coroutine_any() || !fds_take(e))
-		return;
-	if (e->gen == gen)
-		ctp_poke(&e->flags, e->flags | CTP_FD_ROWS);
-	fds_give(e);
-}
-
-// The same registration again, by the same entity: only its time is new.
-static inline bool again(const struct thread_ctx *g, const struct ctp_fd *e, const struct ctp_wait *w)
-{
-	return e->reg_epfd == w->epfd && e->reg_data == w->data && e->reg_events == w->events &&
-	       e->reg_by == guest_who(g) && e->reg_by && e->gen == w->gen && e->reg_epgen == w->epgen;
-}
-
-// Whom the registration leads to. Where it is the coroutine's own, and led to it before, that is
-// no question: to look into what its data points to takes a system call.
-static uint64_t references(const struct thread_ctx *g, const struct ctp_fd *e, uint64_t data, bool same,
-			   uint32_t *taught)
-{
-	const struct ctp_state *to = coroutine_at(data);
-	uint64_t own = hint_of(g->current);
-	if (to)
-		return hint_of(to);
-	if (same && e->leads == own) {
-		*taught = e->flags & CTP_FD_TAUGHT;
-		return own;
-	}
-	uint64_t through =
-		(e->flags & CTP_FD_TAUGHT) && e->reg_data == data ? 0 : hint_of(fcontext_through(data));
-	// What its events have taught holds for the same data, whoever registers it again.
-	if (!through && e->reg_data == data && e->learned && (e->leads & CTP_ID_MASK) == e->learned) {
-		*taught = CTP_FD_TAUGHT;
-		return e->leads;
-	}
-	return through;
-}
-
-// Does the coroutine of a hint wait, and has no event of it come since?
-static bool waits_on(uint64_t hint, int fd, const struct ctp_fd *e)
-{
-	const struct ctp_region *r = &ctp_tracer->region;
-	return hint && waiting(hint, fd, e->gen, false) &&
-	       e->event_time < ctp_peek(&r->states[hint >> CTP_ID_BITS].since);
-}
-
-// Its registration alone leads to a coroutine that named no wait, and nothing of it is left to wake that one.
-static bool all_gone(const struct ctp_fd *e, int fd, uint32_t comes)
-{
-	const struct ctp_region *r = &ctp_tracer->region;
-	return !(comes & CTP_REG_EVENTS & ~(uint32_t)(EPOLLERR | EPOLLHUP | EPOLLRDHUP)) &&
-	       waiting(e->leads, fd, e->gen, true) &&
-	       e->event_time < ctp_peek(&r->states[e->leads >> CTP_ID_BITS].since);
-}
-
-// Interest in these events goes, or comes back; e is taken. What a waiter does itself is no pause. True: it
-// goes under a waiter.
-static __attribute__((noinline)) bool note_pause(struct ctp_fd *e, int fd, uint32_t goes, uint32_t comes)
-{
-	if (!goes && !(e->flags & CTP_FD_PAUSED))
-		return false;
-	uint32_t events = goes ? goes : comes;
-	bool in = (events & CTP_REG_EVENTS & ~OUT_EVENTS) && waits_on(e->waiter[0], fd, e),
-	     out = (events & OUT_EVENTS) && waits_on(e->waiter[1], fd, e);
-	if (goes && (in || out))
-		ctp_poke(&e->flags, e->flags | CTP_FD_PAUSED);
-	else if (!goes)
-		ctp_poke(&e->flags, (e->flags & ~CTP_FD_PAUSED) | (in || out ? CTP_FD_RESTORED : 0));
-	return goes && (in || out || all_gone(e, fd, comes));
-}
-
-// Its waiters may be left behind: k is the entry from before.
-static __attribute__((noinline, cold)) void interest_went(struct thread_ctx *g, struct fd_keep *k,
-							  struct fd_death *d, const struct frame *f)
-{
-	fd_candidates_identify(k);
-	k->cand.before = d->time;
-	d->stack = guest_stack(g, f);
-	d->epoch = fd_candidates_epoch();
-	fd_candidates_post(g, k, CTP_CAND_DEL, d);
-}
-
-void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev)
-{
-	struct ctp_wait w = {.fd = fd,
-			     .gen = fds_open_gen(g, fd),
-			     .events = ev->events,
-			     .how = CTP_WAIT_REFUSED,
-			     .data = ev->data.u64,
-			     .epfd = epfd};
-	w.epgen = fds_open_gen(g, epfd);
-	struct ctp_fd *e = fds_entry(fd);
-	if (!w.gen || !w.epgen || !(w.events & CTP_REG_EVENTS) || e->reg_epfd >= 0 || !fds_take(e))
-		return;
-	ctp_poke(&e->flags, e->flags | CTP_FD_REFUSED);
-	fds_give(e);
-	slice_adds(g, &w);
 }
 
 __attribute__((noinline, cold)) void fd_waits_full(struct thread_ctx *g, int fd)
@@ -461,132 +330,5 @@ __attribute__((noinline, cold)) void fd_waits_full(struct thread_ctx *g, int fd)
 		}
 	}
 	if (w.gen && g->current->entity == CTP_COROUTINE)
-		slice_adds(g, &w);
-}
-
-void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev,
-			 const struct frame *f)
-{
-	struct ctp_fd *e = fds_entry_by(g, fd), *set = fds_entry_by(g, epfd);
-	struct ctp_wait w = {.fd = fd,
-			     .gen = fds_gen_in(g, e, fd),
-			     .events = ev->events,
-			     .how = CTP_WAIT_REGISTERED,
-			     .data = ev->data.u64,
-			     .epfd = epfd};
-	w.epgen = fds_gen_in(g, set, epfd);
-	if (!w.gen || !w.epgen)
-		return;
-	bool same = again(g, e, &w);
-	uint32_t taught = 0;
-	uint64_t leads = references(g, e, w.data, same, &taught), now = emit_now();
-	if (same && leads == e->leads && (e->flags & CTP_FD_TAUGHT) == taught) {
-		ctp_store64(&e->reg_time, now);
-	} else {
-		if (!fds_take(e))
-			return;
-		const struct ctp_fd *other = fds_entry(e->reg_epfd);
-		if (other && e->reg_epfd != epfd && other->life == CTP_FD_OPEN && other->gen == e->reg_epgen)
-			ctp_poke(&e->flags, e->flags | CTP_FD_MANYREGS);
-		uint32_t goes = e->reg_epfd == epfd ? e->reg_events & ~w.events & CTP_REG_EVENTS : 0;
-		struct fd_keep *k = NULL;
-		if (CTP_UNLIKELY(goes | taught |
-				 (e->flags & (CTP_FD_PAUSED | CTP_FD_REFUSED | CTP_FD_TAUGHT)))) {
-			if (note_pause(e, fd, goes, w.events))
-				k = fd_candidates_keep(e, fd);
-			ctp_poke(&e->flags, (e->flags & ~(CTP_FD_REFUSED | CTP_FD_TAUGHT)) | taught);
-		}
-		ctp_poke(&e->reg_epfd, epfd);
-		e->reg_epgen = w.epgen;
-		e->reg_events = w.events;
-		ctp_poke(&e->reg_data, w.data);
-		e->reg_by = guest_who(g);
-		e->reg_time = now;
-		e->leads = leads;
-		if (g->current->entity == CTP_COROUTINE)
-			e->adder = e->reg_by;
-		fds_give(e);
-		fd_map_add(epfd, w.data, fd, w.gen);
-		if (CTP_UNLIKELY(k != NULL)) {
-			struct fd_death d = {.call = CTP_CALL_EPOLL_MOD, .time = now, .closer = guest_who(g)};
-			interest_went(g, k, &d, f);
-		}
-	}
-	has_rows(set, w.epgen);
-	if (w.events & CTP_REG_EVENTS) {
-		slice_adds(g, &w);
-	} else { // after a try in vain: it does not want more of it for now
-		g->eagain &= g->eagain_fd != fd;
-		slice_drops(g, fd, epfd);
-	}
-}
-
-void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f)
-{
-	struct ctp_fd *e = fds_entry(fd);
-	slice_drops(g, fd, epfd);
-	if (!e || e->life != CTP_FD_OPEN || (e->reg_epfd != epfd && !(e->flags & CTP_FD_MANYREGS)))
-		return;
-	struct fd_death d = {.call = CTP_CALL_EPOLL_DEL, .time = guest_now(), .closer = guest_who(g)};
-	if (!fds_take(e))
-		return;
-	struct fd_keep *k = fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
-	if (e->reg_epfd == epfd) {
-		if (k)
-			(void)note_pause(e, fd, e->reg_events & CTP_REG_EVENTS, 0);
-		ctp_poke(&e->reg_epfd, -1);
-		e->reg_events = 0;
-	}
-	fds_give(e);
-	if (k)
-		interest_went(g, k, &d, f);
-}
-
-// An event that is nobody's: that of a generation which has ended? One closed only
-// after the wait had begun may have been taken before.
-static __attribute__((noinline)) void stale(struct thread_ctx *g, int epfd, uint64_t data)
-{
-	int fd = fd_map_find_ended(epfd, data);
-	struct ctp_fd *e = fds_entry(fd);
-	const struct ctp_thread *t = g->thread;
-	if (!e || t->wait_call != CTP_IN_EPOLL || t->wait_fd != epfd || !(ctp_load64(&t->wait_seq) & 1) ||
-	    !fds_take(e))
-		return;
-	bool is = e->closed_owner && e->closed < t->wait_since;
-	struct ctp_incident i = {.rule = RULE_STALE,
-				 .fd = fd,
-				 .gen = e->closed_gen,
-				 .who = e->closed_owner & CTP_ID_MASK,
-				 .stack = e->closer_stack,
-				 .other = e->closer,
-				 .other_stack = e->closer_stack,
-				 .call = e->closed_how,
-				 .other_time = e->closed};
-	e->stale += is;
-	i.value[0] = e->stale;
-	i.value[1] = e->closed_desc;
-	i.value[2] = (uint64_t)epfd;
-	fds_give(e);
-	if (is)
-		incident_note(g, &i);
-}
-
-void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n)
-{
-	uint64_t now = emit_now();
-	int fd = -1;
-	g->batch_time = now;
-	g->anew_fd = -1;
-	for (int i = 0; i < n; i++) {
-		fd = fd_map_find(epfd, ev[i].data.u64);
-		if (fd < 0) {
-			stale(g, epfd, ev[i].data.u64);
-			continue;
-		}
-		ready_came(g, fds_entry(fd), ev[i].events, now);
-	}
-	g->batch_fd = n == 1 ? fd : -1;
-	g->batch = g->batch_fd >= 0;
-	g->batch_gen = g->batch_fd >= 0 ? ctp_peek(&fds_entry(fd)->gen) : 0;
-	g->thread->events += (uint64_t)n;
+		fd_slice_adds(g, &w);
 }

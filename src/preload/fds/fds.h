@@ -181,7 +181,7 @@ struct fd_death {
 void fd_candidates_post(struct thread_ctx *g, struct fd_keep *k, unsigned kind, const struct fd_death *d);
 uint64_t fd_candidates_epoch(void); // raises the epoch: only after the call has returned
 
-// ------------------------------------------- waits and registrations (fd_waits.c)
+// ------------------------------------------- waits (fd_waits.c)
 
 // May a suspended coroutine wait on it? e is taken. Looks whom a registration
 // leads to, if that was not known when it was made: the coroutine may be younger.
@@ -194,32 +194,12 @@ static inline bool fd_waits_any(struct ctp_fd *e, int fd)
 {
 	return CTP_UNLIKELY(!fd_waits_never(e)) && fd_waits_some(e, fd);
 }
-void fd_waits_registered(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev,
-			 const struct frame *f);
 // It has read from fd, or `nothing`. If it registered that in the same slice, then what it would have waited
 // for has come; but the registration leads to it as before, and more may come. At the end nothing can: then
 // it waits again when it registers, or once an event is seen to resume it.
 void fd_waits_served(struct thread_ctx *g, struct ctp_fd *e, int fd, bool nothing);
-// Its registration in epfd could not be modified, as there is none (ENOENT).
-void fd_waits_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
 // What came there could not be accepted: no descriptor is free (EMFILE).
 void fd_waits_full(struct thread_ctx *g, int fd);
-void fd_waits_unregistered(struct thread_ctx *g, int epfd, int fd, const struct frame *f);
-// A registration from before ctp-run attached, which gets this time, and leads to this coroutine (NULL: to
-// none); and the same taken back. Not where a hook has seen one.
-void fd_waits_found(const struct ctp_seed_row *row, uint64_t time, struct ctp_state *to);
-void fd_waits_not_found(const struct ctp_seed_row *row, uint64_t time);
-// n events, not 0, came out of epfd: notes them, and what they may teach.
-void fd_waits_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n);
-
-// None came.
-static inline void fd_waits_none(struct thread_ctx *g)
-{
-	g->batch_time = 0;
-	g->anew_fd = g->batch_fd = -1;
-	g->batch = false;
-}
-
 // An event came of what e tells of. (fd_ready.c)
 void ready_tell(struct thread_ctx *g, const struct ctp_fd *e, uint32_t events, uint64_t now);
 static inline __attribute__((always_inline)) void ready_came(struct thread_ctx *g, struct ctp_fd *e,
@@ -232,6 +212,28 @@ static inline __attribute__((always_inline)) void ready_came(struct thread_ctx *
 
 // hint, of an entry: whether that coroutine is suspended and waits for fd#gen itself.
 bool fd_waits_for(uint64_t hint, int fd, uint32_t gen);
+
+// ------------------------------------------- registrations (fd_registrations.c)
+
+void fd_registrations_made(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev,
+			   const struct frame *f);
+// It could not be modified, as there is none (ENOENT).
+void fd_registrations_refused(struct thread_ctx *g, int epfd, int fd, const struct epoll_event *ev);
+void fd_registrations_dropped(struct thread_ctx *g, int epfd, int fd, const struct frame *f);
+// A registration from before ctp-run attached, which gets this time, and leads to this coroutine (NULL: to
+// none); and the same taken back. Not where a hook has seen one.
+void fd_waits_found(const struct ctp_seed_row *row, uint64_t time, struct ctp_state *to);
+void fd_waits_not_found(const struct ctp_seed_row *row, uint64_t time);
+// n events, not 0, came out of epfd: notes them, and what they may teach.
+void fd_registrations_harvested(struct thread_ctx *g, int epfd, const struct epoll_event *ev, int n);
+
+// None came.
+static inline void fd_waits_none(struct thread_ctx *g)
+{
+	g->batch_time = 0;
+	g->anew_fd = g->batch_fd = -1;
+	g->batch = false;
+}
 
 // ------------------------------------------- spurious wakeups (fd_spurious.c)
 

@@ -22,7 +22,7 @@ static __attribute__((noinline)) void refused(int epfd, int op, int fd, const st
 	if (bad)
 		bad_registered(g, fd, f);
 	else
-		fd_waits_refused(g, epfd, fd, ev);
+		fd_registrations_refused(g, epfd, fd, ev);
 	guest_leave(g);
 }
 
@@ -37,9 +37,9 @@ CTP_HOOK int epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 	if (!g)
 		return r;
 	if (op == EPOLL_CTL_DEL)
-		fd_waits_unregistered(g, epfd, fd, &f);
+		fd_registrations_dropped(g, epfd, fd, &f);
 	else
-		fd_waits_registered(g, epfd, fd, ev, &f);
+		fd_registrations_made(g, epfd, fd, ev, &f);
 	guest_leave(g);
 	return r;
 }
@@ -97,7 +97,7 @@ HOOK_INLINE int poll_leave(const struct loop_turn *turn, int epfd, const struct 
 	if (!g)
 		return n;
 	if (n > 0) {
-		fd_waits_harvested(g, epfd, buf, n);
+		fd_registrations_harvested(g, epfd, buf, n);
 		note_came(g->thread, buf, n);
 	} else {
 		fd_waits_none(g);
