@@ -507,6 +507,13 @@ m = of("src/analyze/pass/parked_unspoken.c", "unit:parked_unspoken")
 m("if (f->last_in || !end)", "if (!end)", "who has read from it has heard nobody")
 m("if (o->last_out)", "if (0)", "who has written has not")
 
+m = of("src/engine/sets/set_outside.c", "unit:set_outside")
+m("bool same = i < s->n && proc_tasks_still(&is->tasks, now);", "bool same = i < s->n;", "a child that has run since has slept")
+
+m = of("src/trace/looks/witness.c", "unit:witness_lines")
+m("if (answers(o, PROOF_P3) >= 0)", "if (1)", "a look that could tell nothing takes away what weakens the answer before it")
+m("if (memory > 0) // garbage stays garbage", "if (1)", "a look without a search vouches for the search before it")
+
 m = of("src/analyze/pass/timer_taken.c", "unit:timer_taken")
 m("bool is = d && d->disarmed &&", "bool is = d &&", "a timer that is armed has been taken")
 m("f->kind == CTP_FD_TIMERFD &&", "1 &&", "what is no timer is one")

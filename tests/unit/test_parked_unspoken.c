@@ -126,6 +126,33 @@ static void only_another_process_can_write(void **state)
 			    "4711 has that end open");
 }
 
+static const char *told_of(bool child, bool sleeps, const char *call, const char *wchan, uint64_t still_ns)
+{
+	struct set_queue *q = &t.image.set_looks.queues[0];
+	results_deinit(&out);
+	out = (struct results){0};
+	q->writer = 4711;
+	q->child = child;
+	q->sleeps = sleeps;
+	strcpy(q->call, call);
+	strcpy(q->wchan, wchan);
+	q->still_ns = still_ns;
+	assert_int_equal(count(), 1);
+	return strstr(out.facts[0].message, "process 4711");
+}
+
+static void what_the_other_process_does(void **state)
+{
+	(void)state;
+	t.image.set_looks.items[PROOF_P6B].holds = HOLDS_FALSE;
+	there->life = CTP_FD_CLOSED;
+	assert_string_equal(told_of(true, true, "futex", "futex_wait_queue", 4000000000),
+			    "process 4711, a child, has that end open, and sleeps in futex, for at least 4.0 s");
+	assert_string_equal(told_of(true, true, "", "pipe_read", 0), "process 4711, a child, has that end open, and sleeps in the kernel's pipe_read");
+	assert_string_equal(told_of(false, true, "", "", 0), "process 4711 has that end open, and sleeps");
+	assert_string_equal(told_of(true, false, "read", "pipe_read", 0), "process 4711, a child, has that end open");
+}
+
 static void it_ran_since_another_could_write(void **state)
 {
 	(void)state;
@@ -140,6 +167,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one, begin, end),
 		cmocka_unit_test_setup_teardown(two, begin, end),
 		cmocka_unit_test_setup_teardown(only_another_process_can_write, begin, end),
+		cmocka_unit_test_setup_teardown(what_the_other_process_does, begin, end),
 		cmocka_unit_test_setup_teardown(it_ran_since_another_could_write, begin, end),
 		cmocka_unit_test_setup_teardown(somebody_has_written, begin, end),
 		cmocka_unit_test_setup_teardown(something_was_read, begin, end),

@@ -18,7 +18,7 @@
 #include "trace/looks/set_looks.h"
 
 static const char LINES[] =
-	"{\"v\":1,\"what\":\"queue\",\"coroutine\":3,\"changes\":6,\"fd\":7,\"gen\":1,\"out\":true,\"ready\":false,\"led\":true,\"writer\":88}\n"
+	"{\"v\":1,\"what\":\"queue\",\"coroutine\":3,\"changes\":6,\"fd\":7,\"gen\":1,\"out\":true,\"ready\":false,\"led\":true,\"writer\":88,\"child\":true,\"sleeps\":true,\"call\":\"read\",\"wchan\":\"pipe_read\",\"still_ns\":7}\n"
 	"{\"v\":1,\"what\":\"unread\",\"fd\":5,\"gen\":2,\"bytes\":9}\n"
 	"{\"v\":1,\"what\":\"stale\",\"epfd\":3,\"epgen\":1,\"fd\":8,\"gen\":4,\"events\":1,\"data\":-1,\"twin\":true}\n"
 	"{\"v\":1,\"what\":\"shared\",\"epfd\":3,\"epgen\":1,\"pid\":99,\"began_ns\":12,\"fd\":6,\"rows\":2,\"waits\":true}\n"
@@ -95,6 +95,10 @@ static void reads_every_kind(void **state)
 	assert_int_equal(s.ns, 77);
 	assert_true(s.handlers);
 	assert_int_equal(s.queues[0].writer, 88);
+	assert_true(s.queues[0].child && s.queues[0].sleeps);
+	assert_string_equal(s.queues[0].call, "read");
+	assert_string_equal(s.queues[0].wchan, "pipe_read");
+	assert_int_equal(s.queues[0].still_ns, 7);
 	assert_int_equal(s.nthreads, 2);
 	assert_int_equal(s.ncircles, 1);
 	assert_true(s.circles[0].firm);

@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 
+#include "base/text.h"
+
 // The one known wait of who is still there, which the kernel called not ready.
 static const struct ctp_state *waits(const struct image *m, const struct set_queue *q)
 {
@@ -58,6 +60,20 @@ static int tell(const struct pass *pass, uint64_t n, const struct set_queue *fir
 			    n, first->coroutine, first->fd, other);
 }
 
+// What a process does that could write: "", or from ", and" on.
+static const char *does(const struct set_queue *q, struct results *out)
+{
+	char span[32] = "";
+	const char *in = *q->call  ? results_text(out, " in %s", q->call) :
+			 *q->wchan ? results_text(out, " in the kernel's %s", q->wchan) :
+				     "";
+	if (!q->sleeps)
+		return "";
+	if (q->still_ns)
+		text_duration(span, sizeof(span), q->still_ns);
+	return results_text(out, ", and sleeps%s%s%s", in, *span ? ", for at least " : "", span);
+}
+
 // Whoever can write is another process: a child, perhaps, that only inherited that end.
 static int tell_outside(const struct pass *pass, const struct image *m, struct results *out)
 {
@@ -69,8 +85,9 @@ static int tell_outside(const struct pass *pass, const struct image *m, struct r
 			r = results_fact(out, pass->rule, 1,
 					 "coroutine %" PRIu64 " waits to read from fd %" PRId64
 					 ", a pipe to which only other processes can write: process %" PRIu64
-					 " has that end open",
-					 q->coroutine, q->fd, q->writer);
+					 "%s has that end open%s",
+					 q->coroutine, q->fd, q->writer, q->child ? ", a child," : "",
+					 does(q, out));
 	}
 	return r;
 }

@@ -15,7 +15,6 @@
 #include "base/living.h"
 #include "ctp/there.h"
 #include "engine/sets/set_line.h"
-#include "engine/sets/set_outside.h"
 #include "engine/sets/set_threads.h"
 
 enum { QUEUES_MAX = 4096, OUTSIDE_MAX = 16 };
@@ -127,11 +126,31 @@ static bool referenced(const struct inspection *l, const struct ctp_state *s)
 	return !l->registrations.complete;
 }
 
-void set_queues(FILE *out, const struct inspection *l)
+// Who else can write to the pipe, and what that process does.
+static void add_writer(json_t *o, const struct inspection *l, int fd, struct set_outside_seen *seen)
+{
+	pid_t writer = set_outside_is(l->r, (uint64_t)fd) ? set_outside_writer(l, fd) : 0;
+	struct set_outside_does does;
+	if (!o || !writer)
+		return;
+	json_object_set_new(o, "writer", json_integer(writer));
+	if (!set_outside_ask(seen, l->pid, writer, &does))
+		return;
+	json_object_set_new(o, "child", json_boolean(does.child));
+	json_object_set_new(o, "sleeps", json_boolean(does.sleeps));
+	if (does.call)
+		json_object_set_new(o, "call", json_string(does.call));
+	if (*does.wchan)
+		json_object_set_new(o, "wchan", json_string(does.wchan));
+	if (does.still_ns)
+		json_object_set_new(o, "still_ns", json_integer((json_int_t)does.still_ns));
+}
+
+void set_queues(FILE *out, const struct inspection *l, struct set_outside_seen *outside)
 {
 	int pidfd = living_pidfd(l->pid);
 	struct ctp_state s;
-	unsigned asked = 0, outside = 0;
+	unsigned asked = 0, writers = 0;
 	if (pidfd < 0)
 		return;
 	for (uint64_t i = 0; asked < QUEUES_MAX && next(l->r, &i, &s) && !signals_late(l->deadline_ns);
@@ -145,12 +164,8 @@ void set_queues(FILE *out, const struct inspection *l)
 				      "queue", "coroutine", (json_int_t)s.id, "changes",
 				      (json_int_t)s.changes, "fd", w->fd, "gen", (json_int_t)w->gen, "out",
 				      to_write, "ready", is, "led", referenced(l, &s));
-		pid_t writer = !is && !to_write && outside++ < OUTSIDE_MAX &&
-					       set_outside_is(l->r, (uint64_t)w->fd) ?
-				       set_outside_writer(l, w->fd) :
-				       0;
-		if (o && writer)
-			json_object_set_new(o, "writer", json_integer(writer));
+		if (!is && !to_write && writers++ < OUTSIDE_MAX)
+			add_writer(o, l, w->fd, outside);
 		set_line(out, o);
 	}
 	if (asked >= 2 || set_threads_any(l->r))

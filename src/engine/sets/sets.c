@@ -48,6 +48,8 @@ struct sets {
 	pid_t pid;
 	FILE *out;
 	struct set_threads threads;
+	struct set_outside_seen outside;
+	uint64_t outside_ns;                   // when to look at these again
 	struct proc_tasks last;                // threads at the last check
 	uint64_t check_ns, inspect_ns;         // not before
 	uint64_t moved;                        // of the tables, at the last check
@@ -77,6 +79,7 @@ void sets_free(struct sets *s)
 		return;
 	proc_tasks_deinit(&s->last);
 	set_threads_deinit(&s->threads);
+	set_outside_deinit(&s->outside);
 	free(s);
 }
 
@@ -213,7 +216,7 @@ static bool take(struct sets *s, struct inspection *l)
 		return true;
 	rewind(s->out);
 	if (!ftruncate(fileno(s->out), 0)) {
-		set_queues(s->out, l);
+		set_queues(s->out, l, &s->outside);
 		set_circles(s->out, l);
 		set_main_waiting(s->out, l);
 		told = set_threads(s->out, l, &s->threads);
@@ -279,12 +282,14 @@ static void look(struct sets *s, uint64_t now)
 }
 
 // The program has slept since the last look, for long: is there another reason, which is none at each short
-// rest?
+// rest? Whom it waits for is looked at again, each time after twice as long: only so it is known to sleep.
 static void rest(struct sets *s, uint64_t now)
 {
-	if (s->rested == s->looked || now - s->looked_ns < REST_MS * MS)
+	bool again = s->rested == s->looked && s->outside.n && now >= s->outside_ns;
+	if ((s->rested == s->looked && !again) || now - s->looked_ns < REST_MS * MS)
 		return;
 	s->rested = s->looked;
+	s->outside_ns = now + (now - s->looked_ns);
 	if (idle_since(s, s->looked) &&
 	    (set_main_waits(s->r, s->pid) || set_queues_any(s->r, 1) || set_parked_may_rest(s->r))) {
 		look(s, now);

@@ -38,6 +38,9 @@ struct slice_block {
 	struct slice_stack stack, owner_stack;
 };
 
+// "read"; a text that stays. NULL: no number of a call.
+const char *slice_calls_name(int64_t nr);
+
 struct slice_path;
 
 struct slice {

@@ -97,6 +97,14 @@ static const char *unnamed(long nr)
 	return texts[nr];
 }
 
+const char *slice_calls_name(int64_t nr)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (calls[i].nr == nr)
+			return calls[i].name;
+	return unnamed(nr);
+}
+
 static const char *const blocks[] = {
 	[CTP_BLOCK_SLEEP] = NULL,
 	[CTP_BLOCK_LOCK] = "pthread_mutex_lock",

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "base/text.h"
 
 static int64_t number(const json_t *o, const char *key)
 {
@@ -20,6 +22,13 @@ static int64_t number(const json_t *o, const char *key)
 static bool flag(const json_t *o, const char *key)
 {
 	return json_is_true(json_object_get(o, key));
+}
+
+static void word(const json_t *o, const char *key, char *to, size_t bytes)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+	snprintf(to, bytes, "%s", text ? text : "");
+	text_clean(to);
 }
 
 static int add_stale(struct set_looks *s, const json_t *o)
@@ -46,16 +55,23 @@ static int add_shared(struct set_looks *s, const json_t *o)
 static int add_queue(struct set_looks *s, const json_t *o)
 {
 	int r = GROW(s->queues, s->nqueues, s->queues_room);
-	if (!r)
-		s->queues[s->nqueues++] = (struct set_queue){(uint64_t)number(o, "coroutine"),
-							     (uint64_t)number(o, "changes"),
-							     number(o, "fd"),
-							     number(o, "gen"),
-							     flag(o, "out"),
-							     flag(o, "ready"),
-							     flag(o, "led"),
-							     (uint64_t)number(o, "writer")};
-	return r;
+	if (r)
+		return r;
+	struct set_queue *q = &s->queues[s->nqueues++];
+	*q = (struct set_queue){.coroutine = (uint64_t)number(o, "coroutine"),
+				.changes = (uint64_t)number(o, "changes"),
+				.fd = number(o, "fd"),
+				.gen = number(o, "gen"),
+				.out = flag(o, "out"),
+				.ready = flag(o, "ready"),
+				.led = flag(o, "led"),
+				.writer = (uint64_t)number(o, "writer"),
+				.child = flag(o, "child"),
+				.sleeps = flag(o, "sleeps"),
+				.still_ns = (uint64_t)number(o, "still_ns")};
+	word(o, "call", q->call, sizeof(q->call));
+	word(o, "wchan", q->wchan, sizeof(q->wchan));
+	return 0;
 }
 
 static int add_unread(struct set_looks *s, const json_t *o)

@@ -23,8 +23,11 @@ struct set_queue { // a coroutine that waits for a queue inside the program
 	uint64_t coroutine, changes;
 	int64_t fd, gen;
 	bool out, ready;
-	bool led;        // another registration, armed, leads to it, or may
-	uint64_t writer; // of a pipe to which only others can write: the pid of one; 0
+	bool led;                 // another registration, armed, leads to it, or may
+	uint64_t writer;          // of a pipe to which only others can write: the pid of one; 0
+	bool child, sleeps;       // that one is a child of this process; all of its threads sleep
+	char call[32], wchan[40]; // in what its first thread sleeps; empty: not known
+	uint64_t still_ns;        // none of its threads has run for so long, at least; 0: not known
 };
 
 struct set_unread {
