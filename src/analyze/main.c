@@ -12,6 +12,7 @@
 
 #include "analyze/diff/diff.h"
 #include "analyze/export/fleet.h"
+#include "analyze/facts/facts.h"
 #include "analyze/progress.h"
 #include "analyze/settings.h"
 #include "analyze/untraced.h"
@@ -192,6 +193,8 @@ static int analyze(const struct world *w)
 	struct report r = {.world = w, .group_by = settings.report.group_by};
 	const char *at = "";
 	int e = settings.format->is & FORMAT_REPORT ? report_make(&r, w, &settings.report) : 0;
+	if (!e && settings.format->is & FORMAT_REPORT)
+		e = facts_make(&r, &settings.report);
 	int status = EXIT_USAGE;
 	progress_clear(&progress);
 	bool others = settings.lost_wakeup && !settings.export.target.where &&

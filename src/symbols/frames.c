@@ -104,9 +104,9 @@ const char *frames_whole_name(const struct symbols_frame *f, char *buf, size_t b
 
 bool frames_is_library(const struct symbols_frame *f)
 {
-	static const char *const known[] = {"libc.so", "libc-",     "libpthread", "ld-linux",
-					    "ld-musl", "libstdc++", "libgcc_s",   "libasan",
-					    "libtsan", "libboost_", "[vdso]"};
+	static const char *const known[] = {"libc.so",   "libc-",     "libpthread", "ld-linux", "ld-musl",
+					    "libstdc++", "libgcc_s",  "libasan",    "libtsan",  "libboost_",
+					    "libst.so",  "libpth.so", "[vdso]"};
 	const char *base = f->module ? file_base(f->module) : "";
 	if (f->file && (!strncmp(f->file, "/usr/include/", 13) || !strncmp(f->file, "/usr/lib/gcc/", 13)))
 		return true; // instantiated in the program's own object

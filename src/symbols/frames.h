@@ -53,8 +53,8 @@ const char *frames_place(const struct symbols_frame *f, char *buf, size_t bytes)
 // How often the frames from `at` on follow each other anew, in steps of *period frames of the same
 // places: what a recursion looks like. 1, and *period 1: they do not (three times, at least).
 size_t frames_cycle(const struct frames *f, size_t at, size_t *period);
-// libc, the loader, the C++ runtime, Boost's libraries, templates of the system's headers: nobody looks for a
-// bug there first.
+// libc, the loader, the C++ runtime, Boost's libraries, State Threads, GNU Pth, templates of the system's
+// headers: nobody looks for a bug there first.
 bool frames_is_library(const struct symbols_frame *f);
 // The innermost frame that is no library's, else the innermost; NULL if there is none.
 const struct symbols_frame *frames_first_own(const struct frames *f);

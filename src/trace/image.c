@@ -290,8 +290,10 @@ static int read_image(struct image *m, int dir, const struct manifest *clock)
 		r = image_index(m);
 	}
 	r = r ? r : read_lines(m, dir);
-	if (!r)
+	if (!r) {
 		image_settle_taken(m);
+		image_settle_unheard(m, clock);
+	}
 	return r;
 }
 

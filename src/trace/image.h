@@ -21,10 +21,11 @@ struct image_counts {
 };
 
 // image.row_flags
-#define IMAGE_ROW_LIVE 0x1u    // a live registration leads to it
-#define IMAGE_ROW_HEALTHY 0x2u // is one of counts.healthy
-#define IMAGE_ROW_PARKED 0x4u  // is one of counts.parked
-#define IMAGE_ROW_TAKEN 0x8u   // would be healthy, but another has read what it waits for (image_taken)
+#define IMAGE_ROW_LIVE 0x1u     // a live registration leads to it
+#define IMAGE_ROW_HEALTHY 0x2u  // is one of counts.healthy
+#define IMAGE_ROW_PARKED 0x4u   // is one of counts.parked
+#define IMAGE_ROW_TAKEN 0x8u    // would be healthy, but another has read what it waits for (image_taken)
+#define IMAGE_ROW_UNHEARD 0x10u // would be healthy, but what it waits for is there, and nothing tells it
 
 // Live registrations by what they lead to: rows of fds in chains.
 struct image_chain {
@@ -101,6 +102,12 @@ const struct ctp_incident *image_taken(const struct image *m, const struct ctp_s
 // there are no tables (has_tables is false then); -errno on failure.
 int image_open(struct image *m, int folder, const struct manifest *clock);
 void image_close(struct image *m);
+// Of what it waits for, or alone reads where it did not say, what was readable for a second whenever the
+// kernel was asked, though no event of it has come since the coroutine suspended; NULL: nothing.
+const struct descriptor *image_unheard(const struct image *m, const struct manifest *clock,
+				       const struct ctp_state *s);
+// Those for which this holds are not healthy.
+void image_settle_unheard(struct image *m, const struct manifest *clock);
 // With its tables open: makes what is found through them, and counts. 0 or -ENOMEM.
 int image_index(struct image *m);
 // With what was asked of the kernel read as well: those for which image_taken holds are not healthy.

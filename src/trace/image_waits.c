@@ -77,6 +77,15 @@ static void mark_led(struct image *m, const struct ctp_fd *f, uint64_t id)
 		mark_live(m, id);
 }
 
+// It has registered F, or had to wait for F, at some time. Where events of F have resumed it since, it counts
+// only where it stands now: elsewhere it waits for something else.
+static void mark_user(struct image *m, const struct ctp_fd *f, uint64_t id)
+{
+	const struct ctp_state *s = id ? image_entity(m, id) : NULL;
+	if (s && (f->learned != id || ctp_stands_there(f, s)))
+		mark_live(m, id);
+}
+
 // Which coroutines a live registration leads to, for those whose last slice
 // neither registered nor read.
 static int mark_rows(struct image *m)
@@ -93,9 +102,9 @@ static int mark_rows(struct image *m)
 			continue; // masked: a pause
 		mark_led(m, f, f->learned);
 		mark_led(m, f, f->leads & CTP_ID_MASK);
-		mark_live(m, f->reg_epfd >= 0 ? f->adder : 0);
-		mark_live(m, f->waiter[0] & CTP_ID_MASK);
-		mark_live(m, f->waiter[1] & CTP_ID_MASK);
+		mark_user(m, f, f->reg_epfd >= 0 ? f->adder : 0);
+		mark_user(m, f, f->waiter[0] & CTP_ID_MASK);
+		mark_user(m, f, f->waiter[1] & CTP_ID_MASK);
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analyze/diff/diff.h"
+#include "analyze/facts/facts.h"
 #include "analyze/format/format.h"
 #include "analyze/history/profile.h"
 #include "archive.h"
@@ -29,6 +30,8 @@ static void write_all(const struct world *w)
 		struct report r = { .world = w };
 		struct format_settings how = { .full = true, .weight = w->events % 3, .note = note };
 		int e = f->is & FORMAT_REPORT ? report_make(&r, w, &settings) : 0;
+		if (!e && f->is & FORMAT_REPORT)
+			e = facts_make(&r, &settings);
 		if (!e && !(f->refuses && f->refuses(w, &how)))
 			f->write(fuzz_nowhere(), &r, &how);
 		if (!e && f == formats)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -30,6 +31,7 @@ static struct ctp_fd fds[FDS];
 static struct ctp_state states[STATES];
 static int conn[2], feed[2], hung_up[2];
 static FILE *out;
+static struct descriptors_told told;
 
 static void is_open(int fd, enum ctp_fd_kind kind, uint64_t last_in)
 {
@@ -51,7 +53,7 @@ static int begin(void **state)
 	assert_int_equal(pipe(hung_up), 0);
 	close(hung_up[1]);
 	out = tmpfile();
-	return out ? 0 : -1;
+	return out ? fcntl(fileno(out), F_SETFL, O_APPEND) : -1; // as the engine opens it
 }
 
 static int end(void **state)
@@ -62,6 +64,7 @@ static int end(void **state)
 	close(feed[0]);
 	close(feed[1]);
 	close(hung_up[0]);
+	descriptors_told_deinit(&told);
 	return fclose(out);
 }
 
@@ -100,6 +103,15 @@ static json_t *line_of(int fd)
 	return is;
 }
 
+static size_t json_lines(void)
+{
+	size_t n = 0;
+	rewind(out);
+	for (json_t *o; (o = json_loadf(out, JSON_DISABLE_EOF_CHECK, NULL)); n++)
+		json_decref(o);
+	return n;
+}
+
 static void says(int fd, long unread, bool ready)
 {
 	json_t *o = line_of(fd);
@@ -119,8 +131,10 @@ static void what_is_unread(void **state)
 	is_open(feed[1], CTP_FD_PIPE, 0); // nobody used it
 	assert_int_equal(write(conn[1], "7 bytes", 7), 7);
 	pid_t pid = child(true);
-	descriptors_write(out, &region, pid, UINT64_MAX);
+	descriptors_write(out, &told, &region, pid, UINT64_MAX);
+	descriptors_write(out, &told, &region, pid, UINT64_MAX);
 	says(conn[0], 7, true);
+	assert_int_equal(json_lines(), 3); // no line twice
 	says(feed[0], 0, false);
 	says(hung_up[0], 0, true);
 	assert_null(line_of(feed[1]));
@@ -133,7 +147,7 @@ static void who_is_awake_is_not_asked(void **state)
 	is_open(conn[0], CTP_FD_UNIX, ID);
 	is_open(feed[0], CTP_FD_PIPE, CTP_FD_UNNAMED | 1);
 	pid_t pid = child(false);
-	descriptors_write(out, &region, pid, UINT64_MAX);
+	descriptors_write(out, &told, &region, pid, UINT64_MAX);
 	json_t *o = line_of(conn[0]);
 	assert_non_null(o);
 	assert_null(json_object_get(o, "unread"));
@@ -163,7 +177,7 @@ static void which_timers_are_disarmed(void **state)
 	fds[off].last_out = fds[on].last_out = ID | CTP_FD_SEVERAL;
 	fds[own].last_out = ID;
 	pid_t pid = child(true);
-	descriptors_write(out, &region, pid, UINT64_MAX);
+	descriptors_write(out, &told, &region, pid, UINT64_MAX);
 	assert_true(is_disarmed(off));
 	assert_false(is_disarmed(on));
 	assert_null(line_of(own));
@@ -171,6 +185,60 @@ static void which_timers_are_disarmed(void **state)
 	close(off);
 	close(on);
 	close(own);
+}
+
+static int64_t asked_at(int fd)
+{
+	json_t *o = line_of(fd);
+	int64_t ns = json_integer_value(json_object_get(o, "ns"));
+	json_decref(o);
+	return ns;
+}
+
+// A loop is awake now and then when it is asked: what it was told while it slept stands.
+static void the_last_answer_stands_until_something_comes(void **state)
+{
+	(void)state;
+	is_open(conn[0], CTP_FD_UNIX, ID);
+	is_open(feed[0], CTP_FD_PIPE, ID);
+	pid_t asleep = child(true), awake = child(false);
+	descriptors_write(out, &told, &region, asleep, UINT64_MAX);
+	int64_t ns = asked_at(conn[0]);
+	fds[feed[0]].event_time = 5;
+	descriptors_write(out, &told, &region, awake, UINT64_MAX);
+	says(conn[0], 0, false);
+	assert_int_equal(asked_at(conn[0]), ns);
+	assert_int_equal(asked_at(feed[0]), 0);
+	fds[conn[0]].last_in = ID + 1;
+	descriptors_write(out, &told, &region, awake, UINT64_MAX);
+	assert_int_equal(asked_at(conn[0]), 0);
+	ended(asleep);
+	ended(awake);
+}
+
+static void who_has_ended_leaves_what_was_known(void **state)
+{
+	(void)state;
+	is_open(conn[0], CTP_FD_UNIX, ID);
+	pid_t pid = child(true);
+	descriptors_write(out, &told, &region, pid, UINT64_MAX);
+	kill(pid, SIGKILL);
+	siginfo_t info;
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0); // it is a zombie
+	descriptors_write(out, &told, &region, pid, UINT64_MAX);
+	says(conn[0], 0, false);
+	ended(pid);
+}
+
+static void what_is_not_reached_in_time_leaves_what_was_known(void **state)
+{
+	(void)state;
+	is_open(conn[0], CTP_FD_UNIX, ID);
+	pid_t pid = child(true);
+	descriptors_write(out, &told, &region, pid, UINT64_MAX);
+	descriptors_write(out, &told, &region, pid, 1);
+	says(conn[0], 0, false);
+	ended(pid);
 }
 
 static void for_whom_they_are_written(void **state)
@@ -192,7 +260,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_is_unread),
-		TEST(who_is_awake_is_not_asked), TEST(which_timers_are_disarmed),
+		TEST(which_timers_are_disarmed),
+		TEST(who_is_awake_is_not_asked),
+		TEST(the_last_answer_stands_until_something_comes),
+		TEST(who_has_ended_leaves_what_was_known),
+		TEST(what_is_not_reached_in_time_leaves_what_was_known),
 		TEST(for_whom_they_are_written),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

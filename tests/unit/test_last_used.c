@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/report/accounting.h"
-#include "analyze/report/last_used.h"
+#include "analyze/facts/last_used.h"
 #include "tables.h"
 
 #define S 1000000000ULL

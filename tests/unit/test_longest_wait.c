@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/report/longest_wait.h"
+#include "analyze/facts/longest_wait.h"
 #include "builder.h"
 #include "trace_dir.h"
 

@@ -74,6 +74,22 @@ static void who_ran_after_the_snapshot_is_not_lost(void **state)
 	assert_int_equal(r.ncases, 2);
 }
 
+static void of_all_that_ran_one_fact_tells(void **state)
+{
+	(void)state;
+	assert_int_equal(results_fact(&r, "INFO", 1, "before"), 0);
+	for (unsigned id = 5; id < 8; id++)
+		assert_int_equal(results_ran_again(&r, id), 0);
+	assert_int_equal(results_ran_again(&r, 6), 0);
+	assert_int_equal(r.nfacts, 2);
+	assert_int_equal(r.facts[1].count, 3);
+	assert_non_null(strstr(r.facts[1].message, "coroutines 5, 6, 7 seemed lost beyond doubt, and ran again all the same: "));
+	for (unsigned id = 8; id < 30; id++)
+		assert_int_equal(results_ran_again(&r, id), 0);
+	assert_int_equal(r.facts[1].count, 25);
+	assert_non_null(strstr(r.facts[1].message, ", 16, and more seemed"));
+}
+
 static void texts_live_as_long_as_the_results(void **state)
 {
 	const char *first = results_text(&r, "%d", 1);
@@ -130,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_verdict_makes_a_case),
 		TEST(who_ran_after_the_snapshot_is_not_lost),
+		TEST(of_all_that_ran_one_fact_tells),
 		TEST(texts_live_as_long_as_the_results),
 		TEST(events_are_in_the_order_of_time),
 		TEST(how_long_it_was_suspended),

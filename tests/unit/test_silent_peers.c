@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/report/accounting.h"
-#include "analyze/report/silent_peers.h"
+#include "analyze/facts/silent_peers.h"
 #include "tables.h"
 
 #define S 1000000000ULL

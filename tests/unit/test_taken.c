@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "analyze/report/accounting.h"
-#include "analyze/report/taken.h"
+#include "analyze/facts/taken.h"
 #include "ctp/rules.h"
 #include "tables.h"
 

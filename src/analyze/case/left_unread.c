@@ -46,13 +46,17 @@ bool left_unread_only(const struct suspect *s)
 	return !s->wait && f && f->gen == (uint32_t)s->witness->gen && ctp_left_unread(f, s->state);
 }
 
+bool left_unread_place(const struct suspect *s)
+{
+	struct parked_place p = parked_places(s->image);
+	uint64_t place = parked_place(&p, s->state->stack);
+	return place &&
+	       (!parked_place_left(&p, place) || resumed_there(s, &p, place) || waits_there(s, &p, place));
+}
+
 enum verdict left_unread_conclude(const struct suspect *s, const struct obligations *o)
 {
 	if (!s->witness->left_unread || !stuck_holds(o, PROOF_P0) || !stuck_holds(o, PROOF_P5))
 		return VERDICT_NONE;
-	struct parked_place p = parked_places(s->image);
-	uint64_t place = parked_place(&p, s->state->stack);
-	bool is = place &&
-		  (!parked_place_left(&p, place) || resumed_there(s, &p, place) || waits_there(s, &p, place));
-	return is ? VERDICT_SUSPECT : VERDICT_NONE;
+	return left_unread_place(s) ? VERDICT_SUSPECT : VERDICT_NONE;
 }

@@ -65,6 +65,8 @@ struct results {
 	size_t nfacts, facts_capacity;
 	char **texts;
 	size_t ntexts, texts_capacity;
+	uint64_t *ran; // those that were shown to be lost, and ran: of all one fact tells
+	size_t nran, ran_capacity, ran_fact;
 };
 
 struct pass {
@@ -88,7 +90,7 @@ const struct pass *pass_find(const char *rule); // in capitals or not; NULL: the
 // Found, unless the obligations say that there is nothing, or what is said of a
 // snapshot came to nothing, as the coroutine ran after it.
 int results_add(struct results *f, const struct verdict_case *c);
-// The fact that this one was shown to be lost, and ran.
+// This one was shown to be lost, and ran: one fact tells of all such.
 int results_ran_again(struct results *f, uint64_t id);
 // A text that lives as long as f; "" if there is no memory.
 const char *results_text(struct results *f, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -10,14 +10,44 @@
 #include "analyze/case/pass.h"
 #include "base/grow.h"
 
+static char *ran_text(const struct results *f)
+{
+	enum { SHOWN = 12 };
+	char ids[SHOWN * 22], *text = NULL;
+	size_t at = 0;
+	for (size_t i = 0; i < f->nran && i < SHOWN; i++)
+		at += (size_t)snprintf(ids + at, sizeof(ids) - at, "%s%" PRIu64, i ? ", " : "", f->ran[i]);
+	bool one = f->nran == 1;
+	if (asprintf(
+		    &text,
+		    "coroutine%s %s%s seemed lost beyond doubt, and ran again all the same: either a pointer "
+		    "to %s was in disguise or outside the process, or this is a bug of ctp: please report it",
+		    one ? "" : "s", ids, f->nran > SHOWN ? ", and more" : "", one ? "it" : "each") < 0)
+		return NULL;
+	return text;
+}
+
 int results_ran_again(struct results *f, uint64_t id)
 {
-	return results_fact(
-		f, "INFO", 1,
-		"coroutine %" PRIu64
-		" seemed lost beyond doubt, and ran again all the same: either a pointer to "
-		"it was in disguise or outside the process, or this is a bug of ctp: please report it",
-		id);
+	for (size_t i = 0; i < f->nran; i++)
+		if (f->ran[i] == id)
+			return 0;
+	if (GROW(f->ran, f->nran, f->ran_capacity))
+		return -ENOMEM;
+	f->ran[f->nran++] = id;
+	if (f->nran == 1) {
+		int r = results_fact(f, "INFO", 1, "%s", "");
+		if (r)
+			return r;
+		f->ran_fact = f->nfacts - 1;
+	}
+	char *text = ran_text(f);
+	if (!text)
+		return -ENOMEM;
+	free(f->facts[f->ran_fact].message);
+	f->facts[f->ran_fact].message = text;
+	f->facts[f->ran_fact].count = f->nran;
+	return 0;
 }
 
 int results_add(struct results *f, const struct verdict_case *c)
@@ -71,6 +101,7 @@ void results_deinit(struct results *f)
 	for (size_t i = 0; i < f->nfacts; i++)
 		free(f->facts[i].message);
 	free(f->facts);
+	free(f->ran);
 	free(f->cases);
 	*f = (struct results){0};
 }

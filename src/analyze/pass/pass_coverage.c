@@ -55,8 +55,8 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 	for (size_t i = 0; !r && i < w->manifest.nunseen; i++)
 		r = results_fact(out, pass->rule, 1, "%s", w->manifest.unseen[i]);
 	for (size_t i = 0; !r && i < w->nimages; i++)
-		if (w->images[i].witness.ran)
-			r = results_ran_again(out, w->images[i].witness.ran);
+		for (size_t k = 0; !r && k < w->images[i].witness.nran; k++)
+			r = results_ran_again(out, w->images[i].witness.ran[k]);
 	for (size_t i = 0; !r && i < w->nimages; i++)
 		if (w->images[i].has_tables)
 			r = gaps(pass, &w->images[i], out);

@@ -14,6 +14,8 @@
 #include "ctp/late.h"
 #include "ctp/wait_inference.h"
 
+#define UNREAD_NS 1000000000ULL
+
 // wait: NULL if events of it resumed the coroutine before, and it named none.
 static uint32_t needed(const struct ctp_wait *wait, const struct ctp_cand *del)
 {
@@ -29,15 +31,20 @@ static bool is_masked(const struct ctp_fd *now, const struct ctp_wait *wait, con
 	       !(now->reg_events & needed(wait, del));
 }
 
-static bool removed_for_good(const struct image *m, const struct ctp_state *state,
-			     const struct ctp_wait *wait, const struct ctp_cand *del)
+static bool is_removed(const struct image *m, const struct ctp_state *state, const struct ctp_wait *wait,
+		       const struct ctp_cand *del)
 {
 	const struct ctp_fd *now = image_fd(m, del->fd);
 	return now && now->life == CTP_FD_OPEN && now->gen == del->gen &&
 	       (now->reg_epfd < 0 || is_masked(now, wait, del)) && !(now->flags & CTP_FD_MANYREGS) &&
 	       !image_end_of(m, del->fd, del->gen) && del->closer != state->id &&
-	       del->time >= ctp_state_latest(state) && now->event_time < state->since &&
-	       image_polled_by(m, now) == IMAGE_POLLED_OUT;
+	       del->time >= ctp_state_latest(state) && image_polled_by(m, now) == IMAGE_POLLED_OUT;
+}
+
+static bool removed_for_good(const struct image *m, const struct ctp_state *state,
+			     const struct ctp_wait *wait, const struct ctp_cand *del)
+{
+	return is_removed(m, state, wait, del) && image_fd(m, del->fd)->event_time < state->since;
 }
 
 static int consider(const struct pass *pass, const struct suspect *s, struct results *out)
@@ -107,6 +114,49 @@ static int by_learning(const struct pass *pass, const struct world *w, const str
 		r = consider(pass, &s, out);
 	}
 	return r;
+}
+
+// Bytes of it were there whenever the kernel was asked, for a second or more since the coroutine suspended.
+static bool is_unread(const struct world *w, const struct ctp_state *state, const struct descriptor *d)
+{
+	return d && d->unread > 0 && d->ready_ns && d->ns >= d->ready_ns + UNREAD_NS &&
+	       d->ready_ns >= world_ns(w, state->since);
+}
+
+// Its last try was a read of the descriptor in vain, something else has resumed it since, and it named no
+// wait when it suspended again. Now there is something to read, and nobody is told: the registration's last
+// event, if it had one, was dropped with it. Or it does not want that now.
+static int by_unread(const struct pass *pass, const struct world *w, const struct image *m,
+		     const struct ctp_state *state, struct results *out)
+{
+	int32_t fd = (int32_t)(state->tried >> 32);
+	uint32_t gen = (uint32_t)state->tried;
+	const struct ctp_fd *now = state->tried && !image_nwaits(state) ? image_fd(m, fd) : NULL;
+	const struct ctp_cand *del = now && now->last_in == state->id ? image_del_of(m, fd, gen) : NULL;
+	if (!del || ctp_stands_there(now, state) || !is_removed(m, state, NULL, del) ||
+	    !is_unread(w, state, descriptors_find(&m->descriptors, fd, gen)))
+		return 0;
+	struct suspect s = {.world = w,
+			    .image = m,
+			    .state = state,
+			    .cand = del,
+			    .witness = witness_find(&m->witness, RULE_REMOVED, state->id, fd, gen)};
+	struct verdict_case c;
+	struct obligations proof;
+	obligations_decide(&proof, &s);
+	if (!stuck_holds(&proof, PROOF_P0) || !stuck_holds(&proof, PROOF_P5) || !left_unread_place(&s))
+		return 0;
+	case_of_wait(&c, pass, &s, out);
+	c.proof = proof;
+	c.proof.verdict = VERDICT_SUSPECT;
+	c.proof.items[PROOF_P2] = (struct obligation){
+		HOLDS_OPEN,
+		results_text(out,
+			     "it read fd %d#%u in vain before, and what came since is unread: that "
+			     "it suspended for that is not sure",
+			     fd, gen)};
+	c.claim = "may wait for what is there to be read of a descriptor that is registered nowhere";
+	return results_add(out, &c);
 }
 
 static bool is_refused(const struct suspect *s)
@@ -225,6 +275,9 @@ static int run(const struct pass *pass, const struct world *w, struct results *o
 		for (size_t i = 0; !r && m->dels.n && i < m->stations.n; i++)
 			if (suspended(image_state(m, i)))
 				r = by_waits(pass, w, m, image_state(m, i), out);
+		for (size_t i = 0; !r && m->dels.n && i < m->stations.n; i++)
+			if (suspended(image_state(m, i)))
+				r = by_unread(pass, w, m, image_state(m, i), out);
 		if (!r)
 			r = by_learning(pass, w, m, out);
 	}
@@ -268,6 +321,9 @@ const struct pass pass_removed = {
 		"\n"
 		"So is one whose read said EAGAIN, and that asks for urgent data (EPOLLPRI) or for the peer's end\n"
 		"(EPOLLRDHUP) alone, once there is something to read; here, and in poll or select, too.\n"
+		"\n"
+		"Where something else resumed a coroutine that had read in vain, such as its deadline, and it waits\n"
+		"again without a registration while bytes stay unread, that is SUSPECT as well.\n"
 		"\n"
 		"A loop around poll or select has no registrations; there, the descriptor is missing in the next\n"
 		"set, or its row asks for nothing. CTP002 is reported if every loop now sleeps with a set that lacks\n"

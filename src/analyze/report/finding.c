@@ -16,15 +16,8 @@
 #include "analyze/report/finished_kept.h"
 #include "analyze/report/finished_parked.h"
 #include "analyze/report/healthy.h"
-#include "analyze/report/last_used.h"
-#include "analyze/report/parked_longer.h"
-#include "analyze/report/silent_peers.h"
-#include "analyze/report/parked_never.h"
-#include "analyze/report/stackless_destroyed.h"
 #include "analyze/report/stackless_places.h"
 #include "analyze/report/stackless_sums.h"
-#include "analyze/report/stackless_waits.h"
-#include "analyze/report/taken.h"
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/idmap.h"
@@ -230,6 +223,11 @@ static bool selected(const char *rules, const char *rule)
 	return !rules;
 }
 
+bool report_selects_rule(const struct report_settings *settings, enum ctp_rule rule)
+{
+	return selected(settings->rules, rules_id[rule]);
+}
+
 bool report_selects(const struct report_settings *settings, const struct pass *pass)
 {
 	return selected(settings->rules, pass->rule);
@@ -249,7 +247,7 @@ int report_symbols(struct report *r, const char *symfs)
 int report_make(struct report *r, const struct world *w, const struct report_settings *settings)
 {
 	*r = (struct report){.world = w, .group_by = settings->group_by};
-	bool parked = selected(settings->rules, rules_id[RULE_PARKED]);
+	bool parked = report_selects_rule(settings, RULE_PARKED);
 	int e = report_symbols(r, settings->symfs);
 	for (size_t i = 0; !e && i < npasses; i++)
 		if (selected(settings->rules, passes[i]->rule))
@@ -267,7 +265,7 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	if (!e)
 		e = finished_kept_find(r, parked);
 	if (!e)
-		e = healthy_count(r, parked);
+		e = healthy_count(r);
 	for (size_t i = 0; !e && i < r->results.ncases; i++) {
 		const struct verdict_case *c = &r->results.cases[i];
 		if (c->proof.verdict >= settings->minimum || c->proof.verdict == VERDICT_INCONCLUSIVE)
@@ -275,16 +273,7 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 	}
 	if (r->nfindings)
 		qsort(r->findings, r->nfindings, sizeof(*r->findings), by_weight);
-	e = e ? e : accounting_count(r);
-	e = e ? e : last_used_facts(r, parked);
-	e = e || !parked ? e : parked_longer_facts(r);
-	e = e || !parked ? e : silent_peers_facts(r);
-	if (!e && parked)
-		e = parked_never_facts(r);
-	if (!e && selected(settings->rules, rules_id[RULE_WRONG_WAITER]))
-		e = taken_facts(r);
-	e = e ? e : stackless_waits_facts(r);
-	return e ? e : stackless_destroyed_facts(r);
+	return e ? e : accounting_count(r);
 }
 
 void report_deinit(struct report *r)
@@ -303,6 +292,7 @@ void report_deinit(struct report *r)
 	free(r->unused);
 	finished_kept_deinit(r);
 	accounting_deinit(r);
+	free(r->shared);
 	for (size_t i = 0; r->symbols && i < r->world->nimages; i++)
 		symbols_free(r->symbols[i]);
 	free(r->symbols);

@@ -53,6 +53,7 @@ struct report {
 	size_t others; // findings of other rules than those of --lost-wakeup; 0: all rules were asked for
 	char **unused; // lines of the suppressions that matched nothing
 	size_t nunused, unused_capacity;
+	struct place_shared *shared; // by image (facts/place.h); NULL: not asked for yet
 };
 
 struct report_settings {
@@ -71,6 +72,7 @@ int report_make(struct report *r, const struct world *w, const struct report_set
 void report_deinit(struct report *r);
 // Is the rule one of those that were asked for?
 bool report_selects(const struct report_settings *settings, const struct pass *pass);
+bool report_selects_rule(const struct report_settings *settings, enum ctp_rule rule);
 // Marks and removes findings by two files. 0, or -errno with *at the file in question.
 int report_filter(struct report *r, const struct report_settings *settings, const char **at);
 // Counts r->others, the findings of other rules than those that `settings` names. 0, or as the two above.

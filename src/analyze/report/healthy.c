@@ -5,7 +5,6 @@
 #include "analyze/report/healthy.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/report/finished_kept.h"
@@ -45,31 +44,11 @@ static void subtract_kept(struct report *r)
 	}
 }
 
-static int add_facts(struct report *r, bool parked)
-{
-	uint64_t destroyed = r->world->counts.destroyed;
-	int e = 0;
-	if (parked && r->healthy)
-		e = results_fact(&r->results, "INFO", r->healthy,
-				 "%" PRIu64 " coroutine%s on live descriptors: healthy", r->healthy,
-				 r->healthy == 1 ? " waits" : "s wait");
-	if (!e && parked && r->parked)
-		e = results_fact(&r->results, rules_id[RULE_PARKED], r->parked,
-				 "%" PRIu64 " coroutine%s suspended without a known wait: parked", r->parked,
-				 r->parked == 1 ? " is" : "s are");
-	if (!e && destroyed)
-		e = results_fact(&r->results, "INFO", destroyed,
-				 "%" PRIu64 " coroutine%s destroyed while suspended%s", destroyed,
-				 destroyed == 1 ? " was" : "s were",
-				 r->world->counts.finished ? "" : ", or had ended with a last switch");
-	return e;
-}
-
-int healthy_count(struct report *r, bool parked)
+int healthy_count(struct report *r)
 {
 	r->healthy = r->world->counts.healthy;
 	r->parked = r->world->counts.parked;
 	int e = subtract_cases(r);
 	subtract_kept(r);
-	return e ? e : add_facts(r, parked);
+	return e;
 }

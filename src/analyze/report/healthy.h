@@ -5,6 +5,5 @@
 
 #include "analyze/report/finding.h"
 
-// Counts r->healthy and r->parked, and tells how many were destroyed while suspended. parked: and makes facts
-// of the two (CTP003 was chosen). 0 or -ENOMEM.
-int healthy_count(struct report *r, bool parked);
+// Counts r->healthy and r->parked. 0 or -ENOMEM.
+int healthy_count(struct report *r);

@@ -4,6 +4,7 @@
 // those that end the matter, then those that could not be told. Of what it did not inspect the tables tell.
 #include "analyze/report/undecided.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 
@@ -82,6 +83,15 @@ static void by_tables(const struct image *m, const struct ctp_state *s, const st
 	snprintf(buf, bytes, "fd %d#%u %s", wait->fd, wait->gen, why);
 }
 
+static bool unheard(const struct report *r, const struct image *m, const struct ctp_state *s, char *buf,
+		    size_t bytes)
+{
+	const struct descriptor *d = image_unheard(m, &r->world->manifest, s);
+	if (d)
+		snprintf(buf, bytes, "fd %" PRId64 "#%u can be read, and no event told so", d->fd, d->gen);
+	return d != NULL;
+}
+
 const char *undecided_why(const struct report *r, const struct image *m, const struct ctp_state *s, char *buf,
 			  size_t bytes)
 {
@@ -90,7 +100,7 @@ const char *undecided_why(const struct report *r, const struct image *m, const s
 		snprintf(buf, bytes, "another has read what it waits for");
 		return buf;
 	}
-	if (by_witness(r, m, s, buf, bytes))
+	if (unheard(r, m, s, buf, bytes) || by_witness(r, m, s, buf, bytes))
 		return buf;
 	while (i + 1 < n && image_wait_is_live(m, &s->waits[i]))
 		i++;

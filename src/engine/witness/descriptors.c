@@ -3,7 +3,8 @@
 // Names for what coroutines wait for: sockets by their inode from /proc/PID/net, everything else as
 // /proc/PID/fd shows it. The deadline stops the work between two lines, and each line stands alone. What is
 // unread is asked of a copy of the descriptor, which keeps a file alive for a moment: only while every thread
-// sleeps.
+// sleeps. At other times the last answer stands while nothing has come or was read since. What a process that
+// ends does not show any more was better before.
 #include "engine/witness/descriptors.h"
 
 #include <arpa/inet.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/witness/evidence.h"
@@ -181,23 +183,49 @@ static void read_names(struct names *s, const struct ctp_region *r, pid_t pid, c
 		qsort(s->v, s->n, sizeof(*s->v), by_ino);
 }
 
-// What of it is there to be read, and how much that is. Nothing where it cannot be told.
-static void add_unread(json_t *o, pid_t pid, int fd)
+static int by_fd(const void *a, const void *b)
 {
-	int bytes = 0, is = stuck_wait_readable(pid, fd, &bytes);
-	if (is < 0)
-		return;
-	json_object_set_new(o, "ns", json_integer((json_int_t)proc_now_ns()));
-	json_object_set_new(o, "ready", json_boolean(is));
-	json_object_set_new(o, "unread", json_integer(bytes));
+	const struct descriptors_answer *x = a, *y = b;
+	return x->fd < y->fd ? -1 : x->fd > y->fd;
 }
 
-static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, const struct ctp_fd *f,
-		      bool ask)
+static bool still_so(const struct descriptors_answer *a, const struct ctp_fd *f)
+{
+	return a->gen == f->gen && a->event_time == f->event_time && a->last_in == f->last_in;
+}
+
+// What of it is there to be read, and how much that is. Nothing where it cannot be told.
+static void add_unread(json_t *o, struct descriptors_told *now, const struct descriptors_told *before,
+		       pid_t pid, int fd, const struct ctp_fd *f, bool ask)
+{
+	struct descriptors_answer a = {
+		.fd = fd, .gen = f->gen, .event_time = f->event_time, .last_in = f->last_in};
+	const struct descriptors_answer *old =
+		before->n ? bsearch(&a, before->v, before->n, sizeof(a), by_fd) : NULL;
+	int is = ask ? stuck_wait_readable(pid, fd, &a.bytes) : -1;
+	if (is >= 0) {
+		a.ns = proc_now_ns();
+		if (is)
+			a.ready_ns = old && old->ready_ns && still_so(old, f) ? old->ready_ns : a.ns;
+	} else if (old && still_so(old, f)) {
+		a = *old;
+	} else {
+		return;
+	}
+	if (!GROW(now->v, now->n, now->room))
+		now->v[now->n++] = a;
+	json_object_set_new(o, "ns", json_integer((json_int_t)a.ns));
+	json_object_set_new(o, "ready", json_boolean(a.ready_ns != 0));
+	if (a.ready_ns)
+		json_object_set_new(o, "ready_ns", json_integer((json_int_t)a.ready_ns));
+	json_object_set_new(o, "unread", json_integer(a.bytes));
+}
+
+static json_t *line_of(const struct names *names, pid_t pid, int fd, const struct ctp_fd *f)
 {
 	char link[128];
 	if (!proc_fd_link(pid, fd, link, sizeof(link)))
-		return;
+		return NULL;
 	struct named key = {0};
 	if (!strncmp(link, "socket:[", 8)) {
 		key.ino = strtoull(link + 8, NULL, 10);
@@ -210,20 +238,9 @@ static void write_one(FILE *out, const struct names *names, pid_t pid, int fd, c
 			memcpy(from, " -> ", 4); // it has connected
 	}
 	json_t *text = json_string(link);
-	json_t *o = json_pack("{s:i, s:I, s:s, s:o, s:b}", "fd", fd, "gen", (json_int_t)f->gen, "kind",
-			      evidence_fd_kind(f->kind), "name", text ? text : json_null(), "registered",
-			      f->reg_epfd >= 0);
-	if (!o)
-		return;
-	if (ask && has_peer(f))
-		add_unread(o, pid, fd);
-	if (is_shared_timer(f) && stuck_wait_disarmed(pid, fd) == 1) {
-		json_object_set_new(o, "ns", json_integer((json_int_t)proc_now_ns()));
-		json_object_set_new(o, "disarmed", json_true());
-	}
-	json_dumpf(o, out, JSON_COMPACT);
-	fputc('\n', out);
-	json_decref(o);
+	return json_pack("{s:i, s:I, s:s, s:o, s:b}", "fd", fd, "gen", (json_int_t)f->gen, "kind",
+			 evidence_fd_kind(f->kind), "name", text ? text : json_null(), "registered",
+			 f->reg_epfd >= 0);
 }
 
 bool descriptors_wanted(const struct ctp_region *r)
@@ -238,26 +255,87 @@ bool descriptors_wanted(const struct ctp_region *r)
 	return false;
 }
 
-void descriptors_write(FILE *out, const struct ctp_region *r, pid_t pid, uint64_t deadline_ns)
+// One pass over the descriptors that may have waiters.
+struct pass {
+	const struct ctp_region *r;
+	pid_t pid;
+	uint64_t deadline_ns;
+	bool ask;
+	size_t lines;
+	int first; // of which there is a line; -1: none
+	bool late, missing;
+};
+
+static void write_lines(struct pass *p, FILE *out, const unsigned char *bits, uint32_t high,
+			struct descriptors_told *now, const struct descriptors_told *before)
 {
 	struct names names = {0};
-	bool stopped, ask = proc_asleep(pid, &stopped);
 	unsigned asked = 0;
-	unsigned char *bits = calloc(1, r->fds_max / 8 + 1);
-	if (!bits)
-		return;
-	uint32_t high = mark_waits(r, bits);
-	read_names(&names, r, pid, bits, high, deadline_ns);
-	if (!signals_late(deadline_ns)) { // else those that were written before are better
-		rewind(out);
-		high = ftruncate(fileno(out), 0) ? 0 : high;
-		for (uint32_t fd = 0; fd < high && !signals_late(deadline_ns); fd++) {
-			struct ctp_fd f;
-			if ((bits[fd / 8] >> fd % 8 & 1) && inspect_fd(r, fd, &f) && f.life == CTP_FD_OPEN)
-				write_one(out, &names, pid, (int)fd, &f, ask && asked++ < ASK_MAX);
+	read_names(&names, p->r, p->pid, bits, high, p->deadline_ns);
+	for (uint32_t fd = 0; fd < high && !(p->late = signals_late(p->deadline_ns)); fd++) {
+		struct ctp_fd f;
+		if (!(bits[fd / 8] >> fd % 8 & 1) || !inspect_fd(p->r, fd, &f) || f.life != CTP_FD_OPEN)
+			continue;
+		json_t *o = line_of(&names, p->pid, (int)fd, &f);
+		p->missing |= !o;
+		if (o && has_peer(&f))
+			add_unread(o, now, before, p->pid, (int)fd, &f, p->ask && asked++ < ASK_MAX);
+		if (o && is_shared_timer(&f) && stuck_wait_disarmed(p->pid, (int)fd) == 1) {
+			json_object_set_new(o, "ns", json_integer((json_int_t)proc_now_ns()));
+			json_object_set_new(o, "disarmed", json_true());
 		}
+		if (o && !json_dumpf(o, out, JSON_COMPACT)) {
+			fputc('\n', out);
+			p->first = p->lines++ ? p->first : (int)fd;
+		}
+		json_decref(o);
 	}
-	fflush(out);
 	free(names.v);
+}
+
+// It ends: what it had open cannot be seen any more.
+static bool is_gone(const struct pass *p)
+{
+	char link[128];
+	return p->lines ? !proc_fd_link(p->pid, p->first, link, sizeof(link)) : p->missing;
+}
+
+static bool replace(FILE *out, const char *text, size_t bytes)
+{
+	rewind(out);
+	return !ftruncate(fileno(out), 0) && fwrite(text, 1, bytes, out) == bytes && !fflush(out);
+}
+
+void descriptors_write(FILE *out, struct descriptors_told *told, const struct ctp_region *r, pid_t pid,
+		       uint64_t deadline_ns)
+{
+	bool stopped;
+	char *text = NULL;
+	size_t bytes = 0;
+	struct descriptors_told now = {0};
+	unsigned char *bits = calloc(1, r->fds_max / 8 + 1);
+	FILE *to = bits ? open_memstream(&text, &bytes) : NULL;
+	struct pass p = {.r = r,
+			 .pid = pid,
+			 .deadline_ns = deadline_ns,
+			 .ask = proc_asleep(pid, &stopped),
+			 .first = -1};
+	if (to)
+		write_lines(&p, to, bits, mark_waits(r, bits), &now, told);
+	if (to && !fclose(to) && !is_gone(&p) && !(p.late && p.lines <= told->lines) &&
+	    replace(out, text, bytes)) {
+		descriptors_told_deinit(told);
+		*told = now;
+		told->lines = p.lines;
+	} else {
+		descriptors_told_deinit(&now);
+	}
+	free(text);
 	free(bits);
+}
+
+void descriptors_told_deinit(struct descriptors_told *told)
+{
+	free(told->v);
+	*told = (struct descriptors_told){0};
 }

@@ -50,6 +50,7 @@ void witness_free(struct witness *w)
 	if (!w)
 		return;
 	suspects_deinit(&w->suspects);
+	descriptors_told_deinit(&w->told);
 	proc_tasks_deinit(&w->last);
 	complete_turns_deinit(&w->loops);
 	long_sleep_deinit(&w->sleeps);
@@ -79,7 +80,7 @@ static void live_inspection(struct witness *w, struct suspect **who, size_t n, b
 			       .cpu_until_ns = cpu_ns + LIVE_CPU_MS * WITNESS_MS};
 	if (w->described < w->suspects.n &&
 	    w->descriptors) { // first: what is said next may be the last that there is time for
-		descriptors_write(w->descriptors, w->r, w->pid, begun + LIVE_MS * WITNESS_MS);
+		descriptors_write(w->descriptors, &w->told, w->r, w->pid, begun + LIVE_MS * WITNESS_MS);
 		w->described = w->suspects.n;
 	}
 	witness_inspect(w, &l);
@@ -168,7 +169,7 @@ static void describe(struct witness *w, uint64_t now_ns)
 	w->describe_ms = w->describe_ms < DESCRIBE_MAX_MS ? w->describe_ms : DESCRIBE_MAX_MS;
 	w->describe_moves = moves;
 	if (w->describe_begun && descriptors_wanted(w->r))
-		descriptors_write(w->descriptors, w->r, w->pid, now_ns + LIVE_MS * WITNESS_MS);
+		descriptors_write(w->descriptors, &w->told, w->r, w->pid, now_ns + LIVE_MS * WITNESS_MS);
 	w->describe_begun = true;
 	uint64_t end_ns = proc_now_ns(), cost = DESCRIBE_SHARE * (end_ns - now_ns);
 	w->describe_ns = end_ns + (cost > w->describe_ms * WITNESS_MS ? cost : w->describe_ms * WITNESS_MS);

@@ -109,7 +109,7 @@ void witness_final(struct witness *w, bool may_stop, uint64_t deadline)
 		w->suspects.v, w->suspects.n);
 	witness_doubt_proven(w, begun);
 	if (w->descriptors && !signals_late(deadline))
-		descriptors_write(w->descriptors, w->r, w->pid, deadline);
+		descriptors_write(w->descriptors, &w->told, w->r, w->pid, deadline);
 }
 
 void witness_ended(struct witness *w)

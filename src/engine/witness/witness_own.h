@@ -11,6 +11,7 @@
 #include "engine/target/clock.h"
 #include "engine/suspects/complete_turns.h"
 #include "engine/witness/control_group.h"
+#include "engine/witness/descriptors.h"
 #include "engine/witness/long_sleep.h"
 #include "engine/suspects/stuck.h"
 #include "engine/suspects/suspects.h"
@@ -22,6 +23,7 @@ struct witness {
 	const struct ctp_region *r;
 	pid_t pid;
 	FILE *out, *descriptors;
+	struct descriptors_told told; // by the second
 	const struct witness_clock *clock;
 	bool prove;
 	struct keys keys;

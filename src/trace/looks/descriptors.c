@@ -47,6 +47,7 @@ static int line(void *ctx, const json_t *o)
 		.unread = json_integer_value(unread),
 		.disarmed = disarmed,
 		.ns = (uint64_t)json_integer_value(json_object_get(o, "ns")),
+		.ready_ns = (uint64_t)json_integer_value(json_object_get(o, "ready_ns")),
 	};
 	return 0;
 }

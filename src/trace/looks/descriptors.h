@@ -16,6 +16,7 @@ struct descriptor {
 	int64_t unread;    // bytes
 	bool disarmed;     // a timerfd that several set has no expiry set, and none to be read
 	uint64_t ns;       // when that was
+	uint64_t ready_ns; // and since when it was ready each time; 0: it is not, or that is not known
 };
 
 struct descriptors {

@@ -206,6 +206,36 @@ static int doubt(struct witness_set *set)
 	return 0;
 }
 
+static int note_ran(struct witness_set *set, uint64_t id)
+{
+	for (size_t i = 0; i < set->nran; i++)
+		if (set->ran[i] == id)
+			return 0;
+	int r = GROW(set->ran, set->nran, set->ran_room);
+	if (!r)
+		set->ran[set->nran++] = id;
+	return r;
+}
+
+// A word of memory that leads to it, not a registration that does.
+static bool is_of_memory(const char *open)
+{
+	return strstr(open, " leads to it") && !strstr(open, "is registered");
+}
+
+// One look found that nothing in memory leads to it, which lasts. What another found is no way to it.
+static void drop_memory(struct witness *w)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < w->nopen; i++) {
+		if (is_of_memory(w->open[i]))
+			free(w->open[i]);
+		else
+			w->open[kept++] = w->open[i];
+	}
+	w->nopen = kept;
+}
+
 static int witness_line(void *ctx, const json_t *o)
 {
 	const struct witness_reading *is = ctx;
@@ -220,10 +250,8 @@ static int witness_line(void *ctx, const json_t *o)
 		return 0;
 	}
 	int so = is->counts(is->arg, (uint64_t)json_integer_value(id), (uint64_t)json_integer_value(changes));
-	if (so < 0 && shows_all(o))
-		set->ran = (uint64_t)json_integer_value(id);
 	if (so <= 0)
-		return 0;
+		return so < 0 && shows_all(o) ? note_ran(set, (uint64_t)json_integer_value(id)) : 0;
 	struct witness *w;
 	const char *rule = json_string_value(json_object_get(o, "rule"));
 	int r = add(set, rule ? rules_number(rule) : RULE_LOST_WAKEUP, // lines of before have none
@@ -253,7 +281,11 @@ int witness_read(struct witness_set *set, int folder, const char *name, witness_
 {
 	struct witness_reading is = {set, counts, arg};
 	int e = json_each_line(folder, name, witness_line, &is, &set->bad_lines);
-	return e ? e : doubt(set);
+	e = e ? e : doubt(set);
+	for (size_t i = 0; i < set->n; i++)
+		if (set->items[i].items[PROOF_P6A].holds == HOLDS_TRUE)
+			drop_memory(&set->items[i]);
+	return e;
 }
 
 void witness_deinit(struct witness_set *set)
@@ -269,6 +301,7 @@ void witness_deinit(struct witness_set *set)
 		free(w->fd_name);
 	}
 	free(set->items);
+	free(set->ran);
 	free(set->control);
 	idmap_deinit(&set->last);
 	memset(set, 0, sizeof(*set));

@@ -49,7 +49,8 @@ struct witness_set {
 	size_t n, capacity;
 	struct idmap last; // coroutine -> its newest entry
 	uint64_t bad_lines;
-	uint64_t ran;  // one that was shown to be lost, and ran all the same; 0 = none
+	uint64_t *ran; // those that were shown to be lost, and ran all the same, once each
+	size_t nran, ran_room;
 	char *control; // why "no pointer found" proves nothing here; NULL: no reason is known
 };
 

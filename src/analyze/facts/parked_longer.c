@@ -4,14 +4,14 @@
 // What tells it from these is how long: more than three times as long as any wait that ended where it stands.
 // That is no proof, as the next sleep may be a longer one; so it is a fact, and said only of few, while more
 // of those without a known wait are resumed again and again. parked_rhythm.h has what is a finding.
-#include "analyze/report/parked_longer.h"
+#include "analyze/facts/parked_longer.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/report/accounting.h"
-#include "analyze/report/frames.h"
+#include "analyze/facts/place.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "base/text.h"
@@ -20,7 +20,7 @@
 
 #define LONG_NS 1000000000ULL
 #define EVENTS_MOST 20000000ULL // in a history that is walked for this alone
-enum { TIMES = 3, FEW = 4, OFTEN = 5, FRAMES_SHOWN = 4, PARKED_MOST = 4096 };
+enum { TIMES = 3, FEW = 4, OFTEN = 5, PARKED_MOST = 4096 };
 
 struct parked {
 	const struct ctp_state *state;
@@ -93,11 +93,10 @@ static bool stands_out(const struct longer *u, const struct parked *p)
 
 static int say(const struct longer *u, struct report *r, const struct parked *p)
 {
-	char span[32], longest[32], place[512];
+	char span[32], longest[32], place[PLACE_BYTES];
 	text_duration(span, sizeof(span), u->end_ns - p->since_ns);
 	text_duration(longest, sizeof(longest), p->longest_ns);
-	frames_chain(r->symbols ? r->symbols[0] : NULL, u->m, p->state->stack, FRAMES_SHOWN, place,
-		     sizeof(place));
+	place_text(r, u->m, p->state->stack, PLACE_FRAMES, place, sizeof(place));
 	return results_fact(
 		&r->results, rules_id[RULE_PARKED], 1,
 		"coroutine %" PRIu64 " is parked for %s%s, where it was resumed %" PRIu64

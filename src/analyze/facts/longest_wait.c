@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // A wait counts if the history has both of its ends.
-#include "analyze/report/longest_wait.h"
+#include "analyze/facts/longest_wait.h"
 
 #include <errno.h>
 

@@ -3,13 +3,14 @@
 // A coroutine waits for a descriptor, and another entity has read it since. The wakeup may be stolen, or the
 // reader did the work: that cannot be told, so it is a fact, and the coroutine is undecided. One fact for
 // each place that reads so.
-#include "analyze/report/taken.h"
+#include "analyze/facts/taken.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/report/accounting.h"
+#include "analyze/facts/place.h"
 #include "base/grow.h"
 #include "ctp/words.h"
 
@@ -53,10 +54,10 @@ static int by_many(const void *a, const void *b)
 static int say(struct report *r, const struct place *p)
 {
 	const struct ctp_fd *f = image_fd(p->image, p->by->fd);
-	char who[160] = "a thread without coroutines", where[200], more[48] = "";
+	char who[160] = "a thread without coroutines", where[PLACE_BYTES], more[48] = "";
 	if (!(p->by->value[1] & CTP_FD_UNNAMED))
 		report_who(r, p->image, p->by->value[1], who, sizeof(who));
-	frames_where(r->symbols[p->image - r->world->images], p->image, p->by->stack, where, sizeof(where));
+	place_text(r, p->image, p->by->stack, 1, where, sizeof(where));
 	if (p->n > 1)
 		snprintf(more, sizeof(more), ", and %zu more wait%s so", p->n - 1, p->n == 2 ? "s" : "");
 	return results_fact(

@@ -5,14 +5,14 @@
 // ever ended at that place, or several wait at a place where no wait has ever ended. That a peer is silent
 // the kernel must have said, a second or more after they suspended. What else last_used.h tells is of those
 // without a wait.
-#include "analyze/report/silent_peers.h"
+#include "analyze/facts/silent_peers.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/report/accounting.h"
-#include "analyze/report/frames.h"
+#include "analyze/facts/place.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "base/text.h"
@@ -21,7 +21,7 @@
 
 #define LONG_NS 1000000000ULL
 #define EVENTS_MOST 20000000ULL // in a history that is walked for this alone
-enum { PLACES_SHOWN = 5, TIMES = 10, SEVERAL = 2, FRAMES_SHOWN = 4 };
+enum { PLACES_SHOWN = 5, TIMES = 10, SEVERAL = 2 };
 
 struct waiter {
 	uint32_t stack;
@@ -137,14 +137,12 @@ static void count(struct silent *u)
 
 static int say(const struct silent *u, const struct place *p)
 {
-	char span[32], longest[32], place[512], more[24] = "", usual[96];
-	struct symbols **symbols = u->report->symbols;
+	char span[32], longest[32], place[PLACE_BYTES], more[24] = "", usual[96];
 	const struct ctp_fd *f = image_fd(u->m, p->lo);
 	const char *name = p->n == 1 ? descriptors_name(&u->m->descriptors, p->lo, f->gen) : NULL;
 	text_duration(span, sizeof(span), p->span_ns);
 	text_duration(longest, sizeof(longest), p->longest_ns);
-	frames_chain(symbols ? symbols[u->m - u->report->world->images] : NULL, u->m, p->stack, FRAMES_SHOWN,
-		     place, sizeof(place));
+	place_text(u->report, u->m, p->stack, PLACE_FRAMES, place, sizeof(place));
 	if (p->hi > p->lo)
 		snprintf(more, sizeof(more), " ... %d", p->hi);
 	if (p->ended)

@@ -2,7 +2,7 @@
 //
 // To destroy a suspended coroutine is how a generator ends that was not run to its end, and how a task is
 // cancelled. So it is a fact. Who did it is known of the first one of each place of creation.
-#include "analyze/report/stackless_destroyed.h"
+#include "analyze/facts/stackless_destroyed.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,17 +2,18 @@
 //
 // To wait for long is what a worker does for which there is no work. So it is a fact: where, how many, and
 // since when, as the engine's looks at their frames have seen it.
-#include "analyze/report/stackless_waits.h"
+#include "analyze/facts/stackless_waits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/case/stackless_case.h"
 #include "analyze/report/frames.h"
+#include "analyze/facts/place.h"
 #include "base/grow.h"
 #include "base/text.h"
 
-enum { PLACES_SHOWN = 5, PLACE_BYTES = 400 };
+enum { PLACES_SHOWN = 5 };
 
 struct place {
 	const struct image *m;
@@ -31,7 +32,7 @@ static int say(struct report *r, const struct place *p)
 {
 	char at[PLACE_BYTES], least[32], most[32];
 	const struct stackless_wait *w = p->wait;
-	frames_where(r->symbols[p->m - r->world->images], p->m, w->stack, at, sizeof(at));
+	place_text(r, p->m, w->stack, PLACE_FRAMES, at, sizeof(at));
 	text_duration(least, sizeof(least), w->least_ns);
 	text_duration(most, sizeof(most), w->most_ns);
 	return results_fact(&r->results, "INFO", w->count,

@@ -4,20 +4,21 @@
 // while the program goes on, those that wait so are parked among many. What is worth a look is a place from
 // which no coroutine was ever resumed, in all of the history, while others were, again and again. A worker
 // that has had no work yet stands at such a place, too: so it is a fact.
-#include "analyze/report/parked_never.h"
+#include "analyze/facts/parked_never.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/report/accounting.h"
+#include "analyze/facts/place.h"
 #include "base/text.h"
 #include "trace/parked_place.h"
 #include "trace/transitions.h"
 
 #define LONG_NS 1000000000ULL
 #define EVENTS_MOST 20000000ULL // in a history that is walked for this alone
-enum { PLACES_MOST = 64, SHOWN = 3, FRAMES_SHOWN = 3, OTHERS_LEAST = 3 };
+enum { PLACES_MOST = 64, SHOWN = 3, OTHERS_LEAST = 3 };
 
 struct place {
 	uint64_t at, since_ns, others; // others: how often some were resumed since
@@ -113,11 +114,9 @@ static int sink(void *arg, const struct transition *t)
 
 static int say(struct report *r, const struct never *l, const struct place *p)
 {
-	char span[32], at[600];
+	char span[32], at[PLACE_BYTES];
 	text_duration(span, sizeof(span), shot(l) - p->since_ns);
-	struct symbols **symbols = l->report->symbols;
-	frames_chain(symbols ? symbols[l->m - l->report->world->images] : NULL, l->m, p->stack, FRAMES_SHOWN,
-		     at, sizeof(at));
+	place_text(r, l->m, p->stack, PLACE_FRAMES, at, sizeof(at));
 	return results_fact(&r->results, rules_id[RULE_PARKED], p->n,
 			    "%zu coroutine%s parked for %s%s, from where none was ever resumed; others were "
 			    "resumed %" PRIu64 " times since",

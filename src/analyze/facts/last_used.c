@@ -7,7 +7,7 @@
 // the coroutine to read, and it stands where it waited for that peer before, or the peer never said anything:
 // one that was answered may wait for something else. A pipe of the program's own has no peer, and whom its
 // events resumed did not use it: mostly it wakes the loop.
-#include "analyze/report/last_used.h"
+#include "analyze/facts/last_used.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,8 @@
 
 #include "analyze/report/accounting.h"
 #include "analyze/report/group_by.h"
-#include "analyze/report/longest_wait.h"
+#include "analyze/facts/longest_wait.h"
+#include "analyze/facts/place.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "base/text.h"
@@ -284,11 +285,9 @@ static void used_text(const struct group *g, char *buf, size_t bytes)
 
 static int say(struct last_used *u, const struct group *g)
 {
-	char span[32], place[200], used[320];
+	char span[32], place[PLACE_BYTES], used[320];
 	text_duration(span, sizeof(span), g->longest_ns);
-	struct symbols **symbols = u->report->symbols;
-	frames_where(symbols ? symbols[g->image - u->report->world->images] : NULL, g->image, g->stack, place,
-		     sizeof(place));
+	place_text(u->report, g->image, g->stack, PLACE_FRAMES, place, sizeof(place));
 	used_text(g, used, sizeof(used));
 	if (g->how != ALIVE)
 		return results_fact(
