@@ -211,6 +211,25 @@ m = of("src/search/disguise/products.c", "unit:products")
 m("		try_value(p, word ^ p->addends[i], at);", "		(void)0;", "a product that is xored as well is not seen")
 m("		if (address >> ADDRESS == 0 && address % WORD == 0 && ", "		if (address >> ADDRESS == 0 && ", "a product counts that is no pointer's")
 
+m = of("src/search/disguise/number_rows.c", "unit:parts")
+m("	try_address(w, p->count, last_highest);", "	(void)last_highest;", "bytes that are written out from the lowest on are not seen")
+m("		if (!v->decimal || v->value[1] >= THOUSAND || (i < COUNT - 1 && v->digits != DIGITS))", "		if (1)", "thousands are not seen")
+
+m = of("src/search/disguise/packed_bits.c", "unit:parts")
+m("			if (by % BYTE == LOW)\n				continue;", "", "plain addresses are judged again, as bit fields")
+m("by ? v[0] >> by | v[1] << (BITS - by) : v[0];", "by ? v[0] >> by : v[0];", "a field across two words is not seen")
+
+m = of("src/search/disguise/code_pages.c", "unit:parts")
+m("m->perms[2] == 'x' && (*m->path != '/'", "m->perms[2] == 'x' && (1", "a program's own code is taken for what was made at run time")
+
+m = of("src/search/opaque/opaque_words.c", "unit:opaque")
+m("	if (r->n && r->n <= RUN_MOST) {", "	if (r->n) {", "long rows of data count as handles")
+m("	return plain <= PLAIN_MOST && others >= OTHERS_LEAST", "	return plain <= PLAIN_MOST", "text is taken for keys")
+
+m = of("src/engine/memory/opaque.c", "unit:opaque")
+m("	return 2 * all < n ? (struct opaque){0}", "	return all == 0 ? (struct opaque){0}", "one key makes any number of findings less certain")
+m("		n += !is_led_to(g, k);", "		n++;", "those to whom others of them lead need a word each")
+
 m = of("src/search/disguise/varints.c", "unit:products")
 m("		if (memory_map(v->memory, address))", "		if (1)", "a row of distances may begin with any number")
 m("	return sign ? value >> 1 ^ -(value & 1) : value;", "	return value;", "a sign is part of the number")

@@ -24,7 +24,9 @@ struct queues {
 struct queues_socket {
 	uint64_t ino;
 	int fd;
-	bool seen; // in a table that tells what waits in it
+	bool seen;            // in a table that tells what waits in it
+	bool nameless, other; // of a unix socket: it has no name, and is connected to one of another process;
+			      // and neither has that one, so socketpair(2) made both
 };
 
 // True if all of it was told; else `why`. The process sees nothing of it.
@@ -40,5 +42,10 @@ struct queues_socket *queues_own(const struct queues *q, uint64_t ino);
 struct stat;
 bool queues_ipc(struct queues *q);
 bool queues_special(struct queues *q, const char *path, int number, const struct stat *st);
-// Extended attributes of a file (queues_attributes.c), which is open as `path` (/proc/PID/fd/N).
-bool queues_attributes(struct queues *q, const char *path, int number, const struct stat *st);
+// Extended attributes of a file (queues_attributes.c), which is open as `path` (/proc/PID/fd/N), or, number
+// -1, has that name.
+bool queues_attributes(struct queues *q, const char *path, int number,
+		       const struct stat *st); // Is it in a file system that the kernel itself serves?
+bool queues_local(const char *path);
+// Of threads, mappings and files (queues_names.c).
+void queues_names(const struct queues *q);

@@ -14,7 +14,7 @@
 
 enum { VALUE_MOST = 1 << 16, XFS_MAGIC = 0x58465342 }; // as the kernel limits both
 
-static bool is_local(const char *path)
+bool queues_local(const char *path)
 {
 	struct statfs fs;
 	if (statfs(path, &fs))
@@ -35,13 +35,16 @@ static bool is_local(const char *path)
 bool queues_attributes(struct queues *q, const char *path, int number, const struct stat *st)
 {
 	char where[64];
-	if ((!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)) || !is_local(path) ||
+	if ((!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)) || !queues_local(path) ||
 	    listxattr(path, NULL, 0) <= 0)
 		return true;
 	char *names = calloc(1, VALUE_MOST + 1), *value = malloc(VALUE_MOST);
 	bool ok = names && value;
 	ssize_t n = ok ? listxattr(path, names, VALUE_MOST) : 0;
-	snprintf(where, sizeof(where), "an attribute of the file fd %d", number);
+	if (number < 0)
+		snprintf(where, sizeof(where), "an attribute of a file that it made");
+	else
+		snprintf(where, sizeof(where), "an attribute of the file fd %d", number);
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(names + i) + 1) {
 		ssize_t got = getxattr(path, names + i, value, VALUE_MOST);
 		if (got > 0)

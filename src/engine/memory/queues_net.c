@@ -42,16 +42,16 @@ static int unix_holds(void *ctx, const struct nlmsghdr *h)
 {
 	const struct queues *q = ctx;
 	const struct unix_diag_msg *m = NLMSG_DATA(h);
-	const struct queues_socket *own = queues_own(q, m->udiag_ino);
-	if (!own)
-		return NOTHING;
+	struct queues_socket *own = queues_own(q, m->udiag_ino), *mate;
 	const char *at = (const char *)(m + 1), *end = (const char *)h + h->nlmsg_len;
 	uint32_t peer = 0, queued = UINT32_MAX;
+	bool name = false;
 	while (at + sizeof(struct nlattr) <= end) {
 		const struct nlattr *a = (const void *)at;
 		if (a->nla_len < sizeof(*a) || at + a->nla_len > end)
 			break;
-		if (a->nla_type == UNIX_DIAG_NAME)
+		name |= a->nla_type == UNIX_DIAG_NAME;
+		if (own && a->nla_type == UNIX_DIAG_NAME)
 			tell_name(q, a);
 		if (a->nla_type == UNIX_DIAG_PEER && a->nla_len >= sizeof(*a) + 4)
 			memcpy(&peer, a + 1, 4);
@@ -59,6 +59,11 @@ static int unix_holds(void *ctx, const struct nlmsghdr *h)
 			memcpy(&queued, a + 1, 4);
 		at += NLA_ALIGN(a->nla_len);
 	}
+	if (!own && (mate = queues_own(q, peer)))
+		mate->other = !name;
+	if (!own)
+		return NOTHING;
+	own->nameless = !name;
 	if (peer && !queues_own(q, peer))
 		return NOTHING;
 	return queued ? BYTES : proc_fd_awaits_fds(q->l->pid, own->fd) ? DESCRIPTORS : NOTHING;
@@ -100,14 +105,32 @@ static bool any_unix(const struct queues *q)
 	return any;
 }
 
+// A socket whose other end the program has given to another process, as it does with a helper of its own; -1.
+// What it had from its parent is none.
+static int lent_pair(const struct queues *q)
+{
+	struct ctp_fd f;
+	for (size_t i = 0; i < q->nsockets; i++)
+		if (q->sockets[i].nameless && q->sockets[i].other && q->l->r &&
+		    inspect_fd(q->l->r, (uint64_t)q->sockets[i].fd, &f) &&
+		    f.opened_how == CTP_CALL_SOCKETPAIR)
+			return q->sockets[i].fd;
+	return -1;
+}
+
 static bool unix_sockets(struct queues *q)
 {
 	if (!any_unix(q))
 		return true;
-	int r = unix_dump(q);
+	int r = unix_dump(q), lent = lent_pair(q);
 	if (r < 0)
 		snprintf(q->why, sizeof(q->why), "the queues of its unix sockets cannot be seen");
-	else if (r)
+	else if (!r && lent >= 0) {
+		snprintf(q->why, sizeof(q->why),
+			 "another process has the other end of socketpair fd %d, and may send back a pointer",
+			 lent);
+		r = 1;
+	} else if (r)
 		snprintf(q->why, sizeof(q->why),
 			 "a unix socket holds %s that the process may have sent to itself",
 			 r == BYTES ? "bytes" : "descriptors");

@@ -14,23 +14,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctp/rules.h"
 #include "ctp/seq.h"
 #include "engine/inspect/boundary.h"
+#include "engine/memory/apart_text.h"
 #include "engine/memory/cancelled.h"
 #include "engine/memory/hidden_holder.h"
 #include "engine/memory/scan_exclude.h"
 #include "search/heap/malloc_free.h"
 #include "engine/inspect/hold.h"
 #include "engine/memory/keys.h"
+#include "engine/memory/made_files.h"
 #include "engine/memory/objects.h"
+#include "engine/memory/opaque.h"
 #include "engine/memory/pieces.h"
 #include "engine/memory/queues.h"
 #include "engine/memory/second_pass.h"
 #include "engine/memory/word_names.h"
+#include "search/disguise/handle_forms.h"
+#include "search/opaque/opaque_words.h"
 #include "search/mark/scan.h"
 #include "search/search.h"
 
 enum { WORDS_NAMED = 6 };
+#define LATE "memory was not searched in time"
+#define OPAQUE "words that look like keys or encrypted data may lead to it"
 #define FORKED "a process that it forked lives, and may send back a pointer that it was given"
 
 struct reach {
@@ -44,6 +52,8 @@ struct reach {
 	bool rested;                   // nobody had run when only words in disguise were left to look for
 	bool *second;                  // by suspect: nothing but words in disguise led to it
 	struct hidden_holder *holders; // by suspect
+	struct opaque opaque;          // of all to whom nothing leads
+	uint64_t opaque_apart;         // words that look so, elsewhere than in memory
 };
 
 static void root_group(struct reach *r, uint32_t group, const char *text)
@@ -123,12 +133,59 @@ static void on_apart(void *ctx, uint64_t at, uint64_t address)
 	root(a->r, address, a->where);
 }
 
-static void root_bytes(void *ctx, const char *where, const unsigned char *bytes, size_t n)
+static void on_number(void *ctx, uint64_t number)
+{
+	const struct apart *a = ctx;
+	root(a->r, number, a->where);
+}
+
+static void root_pointers(void *ctx, const char *where, const unsigned char *bytes, size_t n)
 {
 	struct reach *r = ctx;
 	struct apart a = {r, where};
 	struct scan s = {.targets = r->s.g.targets, .ntargets = r->s.g.ntargets, .hit = on_apart, .ctx = &a};
 	scan_bytes(&s, bytes, n, 0);
+}
+
+static void root_text(void *ctx, const char *where, const char *text)
+{
+	struct apart a = {ctx, where};
+	apart_text((const unsigned char *)text, strlen(text), on_number, &a);
+}
+
+// In the order of a network, at any byte.
+static void root_swapped(struct reach *r, const char *where, const unsigned char *bytes, size_t n)
+{
+	unsigned char *swapped = malloc(n + 1);
+	for (size_t i = 0; swapped && i < n; i++)
+		swapped[i] = bytes[n - 1 - i];
+	if (swapped)
+		root_pointers(r, where, swapped, n);
+	r->s.g.failed |= !swapped;
+	free(swapped);
+}
+
+// A number alone, of which the program may have cut off zeros.
+static void root_shifted(struct reach *r, const char *where, const unsigned char *bytes)
+{
+	enum { ZEROS = 12 };
+	uint64_t word;
+	memcpy(&word, bytes, sizeof(word));
+	for (unsigned k = 1; k <= ZEROS; k++)
+		if (word << k >> 32 && word << k <= SPAN_ADDRESS_MASK)
+			root(r, word << k, where);
+}
+
+static void root_bytes(void *ctx, const char *where, const unsigned char *bytes, size_t n)
+{
+	struct reach *r = ctx;
+	struct apart a = {r, where};
+	root_pointers(r, where, bytes, n);
+	root_swapped(r, where, bytes, n);
+	if (n == sizeof(uint64_t))
+		root_shifted(r, where, bytes);
+	apart_text(bytes, n, on_number, &a);
+	r->opaque_apart += opaque_bytes(bytes, n);
 }
 
 // ---------------------------------------------------------------------- roots
@@ -259,6 +316,24 @@ static void say_holder(struct reach *r, const struct hidden_holder *h, struct su
 		(unsigned long long)h->block, id);
 }
 
+static bool rests_on_search(const struct suspect *s)
+{
+	return s->rule && s->rule != RULE_PARKED;
+}
+
+static void say_opaque(struct reach *r, struct suspect *s)
+{
+	char text[INSPECT_TEXT - 128] = "what the kernel holds";
+	if (r->opaque.first)
+		word_names_word(&r->names, r->opaque.first, text, sizeof(text));
+	inspect_open(r->l, s->s.id, "%s looks like a key or encrypted data, and may lead to it", text);
+	inspect_say(
+		&s->a[PROOF_P6A], HOLDS_OPEN,
+		"%llu word%s look%s like keys or encrypted data: what leads to coroutine %llu may be kept so",
+		(unsigned long long)r->opaque.words, r->opaque.words == 1 ? "" : "s",
+		r->opaque.words == 1 ? "s" : "", (unsigned long long)s->s.id);
+}
+
 static void answer(struct reach *r, size_t i)
 {
 	struct suspect *s = r->l->who[i];
@@ -281,6 +356,8 @@ static void answer(struct reach *r, size_t i)
 		inspect_say(a, HOLDS_FALSE, "something leads to coroutine %llu", id);
 	else if (r->holders[i].block)
 		say_holder(r, &r->holders[i], s);
+	else if (r->opaque.words && rests_on_search(s))
+		say_opaque(r, s);
 	else
 		inspect_say(a, HOLDS_TRUE, "no pointer to coroutine %llu found (%.1f MB searched)", id,
 			    (double)r->l->scanned_bytes / 1e6);
@@ -314,6 +391,20 @@ static void answers(struct reach *r)
 		}
 }
 
+// For those who are about to be proven. As settle.
+static const char *look_further(struct reach *r)
+{
+	struct queues q = {.l = r->l, .bytes = root_pointers, .ctx = r};
+	if (!second_pass_run(r->l, &r->s, &r->disguised))
+		return r->disguised.why;
+	if (r->s.bytes < HANDLE_FORMS_LARGE && !made_files(&q, root_text))
+		return LATE;
+	if (!graph_spread(&r->s.g))
+		return "memory was searched, but ctp-run had too little of its own to judge it";
+	r->opaque = opaque_find(r->l, &r->s, r->opaque_apart);
+	return r->opaque.why;
+}
+
 // What leads where, and who stands in a pool; `all`: all roots are known. NULL; or why it cannot be told.
 static const char *settle(struct reach *r, bool all, const struct proc_tasks *base)
 {
@@ -324,13 +415,13 @@ static const char *settle(struct reach *r, bool all, const struct proc_tasks *ba
 	if (!r->reported || !r->second || !graph_spread(&r->s.g))
 		return "memory was searched, but ctp-run had too little of its own to judge it";
 	if (!cancelled_find(r->l, &r->s.g))
-		return "memory was not searched in time";
+		return LATE;
 	r->l->pools = true;
 	for (size_t i = 0; i < r->l->n; i++)
 		r->second[i] = !r->s.g.reached[graph_group(&r->s.g, (uint32_t)i)];
 	bool wanted = all && second_pass_wanted(r->l, &r->s);
 	r->rested = hold_rested(r->l, base);
-	return wanted && !second_pass_run(r->l, &r->s, &r->disguised) ? r->disguised.why : NULL;
+	return wanted ? look_further(r) : NULL;
 }
 
 // Searches the memory. As search_run.
@@ -397,12 +488,13 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	else if (!l->others && inspect_has_kin(l->r) && hold_fork(l->pid))
 		hold_say(l, FORKED);
 	else if (signals_late(l->deadline_ns))
-		hold_say(l, "memory was not searched in time");
+		hold_say(l, LATE);
 	else if (unsettled && !half)
 		hold_say(l, unsettled);
 	else {
 		bool forked = l->others && inspect_has_kin(l->r) && hold_fork(l->pid);
-		l->way = half ? REACH_HALF : forked ? FORKED : NULL;
+		bool opaque = l->others && r->opaque.words;
+		l->way = half ? REACH_HALF : forked ? FORKED : opaque ? OPAQUE : NULL;
 		answers(r);
 	}
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READ_MOST = 4 << 20, CHUNK = 1 << 16, AUXV_MOST = 64 };
+enum { READ_MOST = 4 << 20, CHUNK = 1 << 16, AUXV_MOST = 64, ADDRESS = 47 };
 
 static void add(struct bases *b, uint64_t address)
 {
@@ -125,11 +125,17 @@ bool bases_is_auxv(const struct memory *m, uint64_t addr)
 	return is_list(v, n, i, at) || (i && is_list(v, n, i - 1, at));
 }
 
+// Some runtimes count from a multiple of 4 GiB that need not be mapped.
+static bool is_round(uint64_t word)
+{
+	return word && !(word & UINT32_MAX) && word >> ADDRESS == 0;
+}
+
 static void words(struct bases *b, const struct memory *m, const uint64_t *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct maps_line *to = v[i] % sizeof(*v) ? NULL : memory_map(m, v[i]);
-		if (to && to->perms[1] == 'w')
+		if ((to && to->perms[1] == 'w') || is_round(v[i]))
 			add(b, v[i]);
 	}
 }

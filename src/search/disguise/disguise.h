@@ -31,6 +31,10 @@ enum disguise {
 	DISGUISE_XOR,                      // combined with another word by exclusive or
 	DISGUISE_PRODUCT,                  // multiplied by a number of the program
 	DISGUISE_VARINT, // in bytes of seven bits, or as a distance in a row of such numbers
+	DISGUISE_PARTS,  // written out, in parts
+	DISGUISE_BITS,   // in a bit field
+	DISGUISE_LINK,   // in a link of a list, with the address of what lies at its other side
+	DISGUISE_CODE,   // as operands of code that was made at run time
 	DISGUISE_AWAY,   // its distance from where it is kept, 64 GiB or more,
 	DISGUISE_NEAR,   // or less
 	// of 32 bits

@@ -93,9 +93,12 @@ static void take_begins(struct disguised_pass *p)
 		take_xors(p, &p->odd, 1);
 	p->products.search = s;
 	p->products.targets = p->targets;
-	p->products.ntargets = p->varints.ntargets = p->words.ntargets;
+	p->products.ntargets = p->varints.ntargets = p->rows.ntargets = p->words.ntargets;
 	p->varints.memory = s->memory;
-	p->varints.targets = p->targets;
+	p->varints.targets = p->rows.targets = p->targets;
+	p->packed.begins = p->code.begins = p->links.begins = p->begins;
+	p->packed.nbegins = p->code.nbegins = p->links.nbegins = n;
+	p->code.memory = p->links.memory = s->memory;
 }
 
 // What may be written, in parts of 4 GiB; of a program with more of them than there is room for, the last
@@ -135,6 +138,8 @@ static bool begin(struct disguised_pass *p)
 	disguise_words_ready(&p->words);
 	self_words_ready(&p->self);
 	products_ready(&p->products);
+	packed_bits_ready(&p->packed);
+	code_pages_ready(&p->code);
 	p->constants.memory = s->memory;
 	p->forms.memory = s->memory;
 	p->forms.bytes = s->bytes;
@@ -244,6 +249,14 @@ int disguised_run(struct disguised *d)
 	p.products.ctx = &p;
 	p.varints.hit = disguised_on_varint;
 	p.varints.ctx = &p;
+	p.links.hit = disguised_on_link;
+	p.links.ctx = &p;
+	p.code.hit = disguised_on_code;
+	p.code.ctx = &p;
+	p.rows.hit = disguised_on_parts;
+	p.rows.ctx = &p;
+	p.packed.hit = disguised_on_bits;
+	p.packed.ctx = &p;
 	p.families.counts = disguised_in_row;
 	p.families.ctx = &p;
 	int e = begin(&p) ? search(&p) : -ENOMEM;

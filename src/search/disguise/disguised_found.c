@@ -60,18 +60,41 @@ void disguised_on_word(void *ctx, uint64_t at, uint64_t address, enum disguise f
 		disguised_add_hit(p->d, at, address, form);
 }
 
+// All bits of it are there.
+static void on_whole(struct disguised_pass *p, uint64_t at, uint64_t address, enum disguise form)
+{
+	if (!is_freed(p->d, at))
+		disguised_add_hit(p->d, at, address, form);
+}
+
 void disguised_on_product(void *ctx, uint64_t at, uint64_t address)
 {
-	struct disguised_pass *p = ctx;
-	if (!is_freed(p->d, at))
-		disguised_add_hit(p->d, at, address, DISGUISE_PRODUCT);
+	on_whole(ctx, at, address, DISGUISE_PRODUCT);
 }
 
 void disguised_on_varint(void *ctx, uint64_t at, uint64_t address)
 {
-	struct disguised_pass *p = ctx;
-	if (!is_freed(p->d, at))
-		disguised_add_hit(p->d, at, address, DISGUISE_VARINT);
+	on_whole(ctx, at, address, DISGUISE_VARINT);
+}
+
+void disguised_on_parts(void *ctx, uint64_t at, uint64_t address)
+{
+	on_whole(ctx, at, address, DISGUISE_PARTS);
+}
+
+void disguised_on_bits(void *ctx, uint64_t at, uint64_t address)
+{
+	on_whole(ctx, at, address, DISGUISE_BITS);
+}
+
+void disguised_on_link(void *ctx, uint64_t at, uint64_t address)
+{
+	on_whole(ctx, at, address, DISGUISE_LINK);
+}
+
+void disguised_on_code(void *ctx, uint64_t at, uint64_t address)
+{
+	on_whole(ctx, at, address, DISGUISE_CODE);
 }
 
 static void on_near(struct disguised_pass *p, uint64_t at, uint64_t word)
@@ -305,6 +328,10 @@ void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at
 		return;
 	products_find(&p->products, b, n, at);
 	varints_find(&p->varints, b, n, at);
+	number_rows_find(&p->rows, b, n, at);
+	packed_bits_find(&p->packed, b, n, at);
+	code_pages_find(&p->code, b, n, at);
+	xor_links_find(&p->links, b, n, at);
 }
 
 void disguised_on_piece_again(void *ctx, const unsigned char *b, size_t n, uint64_t at)

@@ -7,12 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "search/disguise/code_pages.h"
 #include "search/disguise/constants.h"
 #include "search/disguise/disguise_words.h"
 #include "search/disguise/disguised.h"
 #include "search/disguise/families.h"
 #include "search/disguise/handle_forms.h"
 #include "search/disguise/loader_pages.h"
+#include "search/disguise/number_rows.h"
+#include "search/disguise/packed_bits.h"
 #include "search/disguise/products.h"
 #include "search/disguise/self_words.h"
 #include "search/disguise/tables.h"
@@ -33,6 +36,10 @@ struct disguised_pass {
 	struct xor_words xors, odd; // odd: at any byte, in a small memory
 	struct products products;
 	struct varints varints;
+	struct number_rows rows;
+	struct packed_bits packed;
+	struct code_pages code;
+	struct xor_links links;
 	struct span partners[DISGUISED_PARTNERS_MOST];
 	struct span *near; // where words that are no large distance from themselves may lead
 	struct tables tables;
@@ -63,6 +70,10 @@ void disguised_on_word(void *ctx, uint64_t at, uint64_t address, enum disguise f
 void disguised_on_self(void *ctx, uint64_t at, uint64_t word);
 void disguised_on_product(void *ctx, uint64_t at, uint64_t address);
 void disguised_on_varint(void *ctx, uint64_t at, uint64_t address);
+void disguised_on_parts(void *ctx, uint64_t at, uint64_t address);
+void disguised_on_bits(void *ctx, uint64_t at, uint64_t address);
+void disguised_on_link(void *ctx, uint64_t at, uint64_t address);
+void disguised_on_code(void *ctx, uint64_t at, uint64_t address);
 bool disguised_in_row(void *ctx, uint64_t at);
 void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at);
 void disguised_on_piece_again(void *ctx, const unsigned char *b, size_t n, uint64_t at);

@@ -26,12 +26,18 @@ enum {
 static const char LOWER[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 static const char UPPER[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
+static const char ASCII_85[] =
+	"!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstu";
+static const char Z_85[] =
+	"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+
 // ------------------------------------------------------------------- digits
 
-enum { SWAPPED = 1, BACKWARD = 2, GROUPS = 4 };
+enum { SWAPPED = 1, BACKWARD = 2, GROUPS = 4, FIVES = 8, BEHIND_1 = 16, BEHIND_2 = 32 };
 
 // Of an alphabet, the bases from `lo` to `hi`; with GROUPS, the bytes of memory are taken by as many bits as
-// a digit has, as in Base64.
+// a digit has, as in Base64, of a record in which so many bytes precede it, modulo three; with FIVES, four of
+// them by five digits.
 static const struct alphabet {
 	const char *digits;
 	uint8_t lo, hi, ways;
@@ -89,6 +95,14 @@ static const struct alphabet {
 	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | SWAPPED},
 	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | SWAPPED},
 	{"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32, 32, GROUPS | SWAPPED},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | BEHIND_1},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | BEHIND_2},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | BEHIND_1},
+	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | BEHIND_2},
+	{ASCII_85, 85, 85, FIVES},
+	{ASCII_85, 85, 85, FIVES | SWAPPED},
+	{Z_85, 85, 85, FIVES},
+	{Z_85, 85, 85, FIVES | SWAPPED},
 };
 enum { ALPHABETS_N = sizeof(ALPHABETS) / sizeof(*ALPHABETS) };
 
@@ -109,11 +123,12 @@ static void reverse(char *text, size_t n)
 	}
 }
 
-// The bytes of a word, first the highest, by `bits`: the last digit has fewer of its own, and is left out.
-static size_t write_groups(const char *digits, unsigned bits, uint64_t word, char *to)
+// The bytes of a word, first the highest, by `bits`: the last digit has fewer of its own, and is left out. So
+// is the first one, which has `skip`, if it begins before them.
+static size_t write_groups(const char *digits, unsigned bits, unsigned skip, uint64_t word, char *to)
 {
 	size_t n = 0;
-	for (unsigned had = 0; had + bits <= 64; had += bits)
+	for (unsigned had = skip; had + bits <= 64; had += bits)
 		to[n++] = digits[word >> (64 - had - bits) & ((1u << bits) - 1)];
 	return n;
 }
@@ -125,6 +140,17 @@ static size_t write_number(const char *digits, unsigned base, uint64_t number, c
 		to[n++] = digits[number % base];
 	reverse(to, n);
 	return n;
+}
+
+static size_t write_fives(const char *digits, uint64_t word, char *to)
+{
+	enum { FIVE = 5, BASE = 85 };
+	for (unsigned half = 0; half < 2; half++) {
+		uint32_t number = (uint32_t)(word >> (half ? 0 : 32));
+		for (unsigned k = FIVE; k-- > 0; number /= BASE)
+			to[half * FIVE + k] = digits[number % BASE];
+	}
+	return 2 * FIVE;
 }
 
 static unsigned distinct(const char *part)
@@ -166,9 +192,11 @@ static bool text_of(unsigned which, uint64_t address, struct image *i)
 	}
 	unsigned base = a->lo + which, bits = base == 64 ? 6 : 5;
 	// Base64 has the bytes as they lie in memory: those of the swapped number, from its highest.
-	bool swap = !(a->ways & GROUPS) == !!(a->ways & SWAPPED);
+	bool swap = !(a->ways & (GROUPS | FIVES)) == !!(a->ways & SWAPPED);
+	unsigned skip = a->ways & BEHIND_1 ? 4 : a->ways & BEHIND_2 ? 2 : 0;
 	uint64_t number = swap ? __builtin_bswap64(address) : address;
-	i->n = (uint8_t)(a->ways & GROUPS ? write_groups(a->digits, bits, number, i->bytes) :
+	i->n = (uint8_t)(a->ways & FIVES  ? write_fives(a->digits, number, i->bytes) :
+			 a->ways & GROUPS ? write_groups(a->digits, bits, skip, number, i->bytes) :
 					    write_number(a->digits, base, number, i->bytes));
 	if (a->ways & BACKWARD)
 		reverse(i->bytes, i->n);
@@ -248,10 +276,60 @@ static uint64_t zigzag(uint64_t w)
 	return w << 1;
 }
 
+// Digits of four bits each.
+static uint64_t packed_decimal(uint64_t w)
+{
+	uint64_t to = 0;
+	for (unsigned k = 0; k < 64; k += 4, w /= 10)
+		to |= w % 10 << k;
+	return to;
+}
+
+static uint64_t packed_decimal_swapped(uint64_t w)
+{
+	return __builtin_bswap64(packed_decimal(w));
+}
+
+// As libraries of large decimal numbers keep them: nine or four digits each.
+static uint64_t nines(uint64_t w)
+{
+	return w % 1000000000 | w / 1000000000 << 32;
+}
+
+static uint64_t nines_swapped(uint64_t w)
+{
+	return w % 1000000000 << 32 | w / 1000000000 << 32 >> 32;
+}
+
+static uint64_t fours(uint64_t w)
+{
+	uint64_t to = 0;
+	for (unsigned k = 0; k < 64; k += 16, w /= 10000)
+		to |= w % 10000 << k;
+	return to;
+}
+
+static uint64_t fours_swapped(uint64_t w)
+{
+	return pairs(__builtin_bswap64(fours(w)));
+}
+
+static uint64_t thirties(uint64_t w) // Python's integers
+{
+	return (w & ((1u << 30) - 1)) | w >> 30 << 32;
+}
+
 // The first TURNED are looked for rotated, too.
-static uint64_t (*const CODES[])(uint64_t w) = {same,          bits_of_all, bytes_of_all, nibbles,
-						bits_of_bytes, gray,        from_gray,    nibbles_of_all,
-						quarters,      pairs,       zigzag,       swapped_halves};
+static uint64_t (*const CODES[])(uint64_t w) = {same,           bits_of_all,
+						bytes_of_all,   nibbles,
+						bits_of_bytes,  gray,
+						from_gray,      nibbles_of_all,
+						quarters,       pairs,
+						zigzag,         swapped_halves,
+						packed_decimal, packed_decimal_swapped,
+						nines,          nines_swapped,
+						fours,          fours_swapped,
+						thirties};
 enum { CODES_N = sizeof(CODES) / sizeof(*CODES), SIGNS = 3 };
 
 // As it is, as a complement, or negated before it is recoded.
@@ -327,7 +405,7 @@ bool image_of(unsigned which, uint64_t address, struct image *i)
 	if (which < CODES_N) {
 		word_of(CODES[which](signed_one), i);
 		// As it is, search.c and disguise_words.c see it.
-		return which && !is_common(CODES[which](signed_one), address);
+		return (which || signed_one != address) && !is_common(CODES[which](signed_one), address);
 	}
 	which -= CODES_N;
 	uint64_t word = CODES[which % TURNED](signed_one);

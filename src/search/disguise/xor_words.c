@@ -252,6 +252,40 @@ void xor_words_find(struct xor_words *x, const unsigned char *b, size_t n, uint6
 	}
 }
 
+// ------------------------------------------------------------------- links
+
+enum { FIELD_MOST = 64, LINK_BEGINS = 256 };
+
+// The word at `at` is a link, so many bytes behind the begin of its owner: does the owner at the other end
+// have one of the same kind?
+static bool has_mate(const struct xor_links *x, uint64_t at, uint64_t other)
+{
+	uint64_t words[FIELD_MOST / WORD];
+	size_t n = memory_peek_touched(x->memory, other, words, sizeof(words)) / WORD;
+	for (size_t k = 0; k < n; k++) {
+		uint64_t object = words[k] ^ (at - k * WORD);
+		size_t i = FIRST_NOT(x->nbegins, j, x->begins[j] < object);
+		if (words[k] && i < x->nbegins && x->begins[i] == object && other != at - k * WORD)
+			return true;
+	}
+	return false;
+}
+
+void xor_links_find(const struct xor_links *x, const unsigned char *b, size_t n, uint64_t at)
+{
+	if (!x->nbegins || x->nbegins > LINK_BEGINS || !bases_is_static(x->memory, at))
+		return;
+	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
+		uint64_t link = block_word(b + i);
+		for (size_t k = 0; link && link >> UPPER == 0 && k < x->nbegins; k++) {
+			uint64_t other = link ^ x->begins[k];
+			if (other % WORD == 0 && bases_is_static(x->memory, other) &&
+			    has_mate(x, at + i, other))
+				x->hit(x->ctx, at + i, x->begins[k]);
+		}
+	}
+}
+
 // ------------------------------------------------------------------- chance
 
 // Of all upper bits that no decoy has: decoys are the upper bits that one has.

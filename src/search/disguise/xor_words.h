@@ -50,3 +50,15 @@ bool xor_words_ready(struct xor_words *x);
 void xor_words_find(struct xor_words *x, const unsigned char *bytes, size_t n, uint64_t at);
 void xor_words_settle(struct xor_words *x);
 void xor_words_deinit(struct xor_words *x);
+
+// The ends of a list whose links are the addresses of both neighbours, xored, lie in static storage: the
+// one's link is the other's address and that of the first object, the other's that of the last object and of
+// the one.
+struct xor_links {
+	const struct memory *memory;
+	const uint64_t *begins; // of objects; sorted
+	size_t nbegins;
+	void (*hit)(void *ctx, uint64_t at, uint64_t address);
+	void *ctx;
+};
+void xor_links_find(const struct xor_links *x, const unsigned char *bytes, size_t n, uint64_t at);

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+//
+// made_files.h - what the program keeps in files that it has closed: in their names, the targets of links,
+// small files and their attributes.
+#pragma once
+
+#include "engine/memory/queues.h"
+
+// Of files that were changed since the program began, whose paths, or whose directories', lie in its memory.
+// `text` is told of names, q->bytes of what is no text. False: no time.
+bool made_files(struct queues *q, void (*text)(void *ctx, const char *where, const char *name));

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+//
+// A random word has bytes of all kinds: few of them are zero or 0xff, as in numbers and addresses, and few
+// can be printed, as in text. Numbers of floating point have exponents of few values. In random text digits
+// and letters of either case follow each other without order.
+#include "search/opaque/opaque_words.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/living.h"
+#include "search/disguise/bases.h"
+#include "search/disguise/constants.h"
+#include "search/disguise/loader_pages.h"
+#include "search/mark/scan.h"
+#include "search/memory/memory_walk.h"
+
+enum { WORD = 8, PLAIN_MOST = 1, OTHERS_LEAST = 2, KINDS_LEAST = 6, UPPER = 48, ADDRESS = 47 };
+enum { TEXT_LEAST = 10, TEXT_OF_WORD = 11, THIRD = 3, RUN_MOST = 1024, RUN_GAP = 64 };
+
+struct counting {
+	struct opaque_words *o;
+	struct constants constants;
+	struct loader_pages loader;
+	uint64_t random,
+		random_end;     // from the kernel's random bytes on: what it gave the program at its start
+	uint64_t canary, guard; // of the stack protector, and of glibc's pointers: made of these
+	struct run {            // with hardly anything between
+		uint64_t n, first, end;
+	} words, text;
+	struct {
+		uint64_t lo, hi;
+		bool own;
+	} map; // that was looked at last
+};
+
+// ------------------------------------------------------------------- by their looks
+
+static bool is_printable(unsigned char c)
+{
+	return (c >= ' ' && c <= '~') || (c >= '\t' && c <= '\r');
+}
+
+// From 2^-30 to 2^60.
+static bool is_double(uint64_t word)
+{
+	unsigned exponent = (unsigned)(word >> 52) & 0x7ff;
+	return exponent >= 1023 - 30 && exponent <= 1023 + 60;
+}
+
+static bool is_float(uint32_t half)
+{
+	unsigned exponent = half >> 23 & 0xff;
+	return exponent >= 127 - 20 && exponent <= 127 + 30;
+}
+
+bool opaque_word(uint64_t word)
+{
+	unsigned plain = 0, others = 0, kinds = 0;
+	uint64_t seen[4] = {0};
+	for (unsigned i = 0; i < WORD; i++) {
+		unsigned char c = (unsigned char)(word >> 8 * i);
+		plain += c == 0 || c == 0xff;
+		others += !is_printable(c);
+		kinds += !(seen[c >> 6] >> (c & 63) & 1);
+		seen[c >> 6] |= 1ULL << (c & 63);
+	}
+	return plain <= PLAIN_MOST && others >= OTHERS_LEAST && kinds >= KINDS_LEAST && !is_double(word) &&
+	       !(is_float((uint32_t)word) && is_float((uint32_t)(word >> 32)));
+}
+
+// Digits, letters of either case; 0: neither.
+static unsigned class_of(unsigned char c)
+{
+	return c >= '0' && c <= '9' ? 1 : c >= 'a' && c <= 'z' ? 2 : c >= 'A' && c <= 'Z' ? 3 : 0;
+}
+
+bool opaque_text_has(unsigned char c)
+{
+	return class_of(c) || c == '-' || c == '_' || c == '+' || c == '/' || c == '=';
+}
+
+unsigned opaque_text(const unsigned char *text, size_t n)
+{
+	size_t changes = 0, all = 0;
+	for (size_t i = 0; i < n; i++) {
+		all += class_of(text[i]) > 0;
+		changes += i && class_of(text[i]) && class_of(text[i - 1]) &&
+			   class_of(text[i]) != class_of(text[i - 1]);
+	}
+	bool opaque = n >= TEXT_LEAST && all >= TEXT_LEAST && THIRD * changes >= all;
+	return !opaque ? 0 : n < 2 * TEXT_OF_WORD ? 1 : (unsigned)(n / TEXT_OF_WORD);
+}
+
+uint64_t opaque_bytes(const unsigned char *b, size_t n)
+{
+	uint64_t words = 0, word;
+	for (size_t i = 0; i + WORD <= n; i += WORD) {
+		memcpy(&word, b + i, WORD);
+		words += opaque_word(word);
+	}
+	for (size_t i = 0, lo = 0; i <= n; i++) {
+		if (i < n && opaque_text_has(b[i]))
+			continue;
+		words += opaque_text(b + lo, i - lo);
+		lo = i + 1;
+	}
+	return words <= RUN_MOST ? words : 0;
+}
+
+// ------------------------------------------------------------------- by where they are
+
+// May the program keep words of its own there?
+static bool is_own(struct counting *c, uint64_t at)
+{
+	const struct memory *m = c->o->s->memory;
+	if (at >= c->map.lo && at < c->map.hi)
+		return c->map.own;
+	const struct maps_line *map = memory_map(m, at);
+	if (!map)
+		return false;
+	c->map.lo = map->lo;
+	c->map.hi = map->hi;
+	c->map.own = map->perms[1] == 'w' && map->perms[2] != 'x' && !bases_is_runtime(m, at);
+	return c->map.own;
+}
+
+// As its file has it: in memory, or read from a file that was made just before the program began.
+static bool is_constant(struct counting *c, uint64_t word, uint64_t at)
+{
+	uint64_t here = 0;
+	if (constants_built(&c->constants, at) && constants_built(&c->constants, at + WORD / 2))
+		return true;
+	return c->constants.map && c->constants.file >= 0 &&
+	       c->constants.map == memory_map(c->o->s->memory, at) &&
+	       memory_peek(c->o->s->memory, at, &here, WORD, true) == WORD && here != word;
+}
+
+// In memory that the program can still use, and that is none of those who are looked for.
+static bool counts(struct counting *c, uint64_t word, uint64_t at)
+{
+	struct search *s = c->o->s;
+	if ((at + WORD > c->random && at < c->random_end) || !is_own(c, at))
+		return false;
+	size_t i = scan_find(s->g.spans, s->g.nspans, at);
+	return !(i < s->g.nspans && !s->g.reached[graph_group(&s->g, s->g.owner[i])]) &&
+	       scan_find(s->freed.v, s->freed.n, at) == s->freed.n && !is_constant(c, word, at) &&
+	       !loader_pages_has(&c->loader, s->memory, at);
+}
+
+static void end_run(struct opaque_words *o, struct run *r)
+{
+	if (r->n && r->n <= RUN_MOST) {
+		o->first = o->n ? o->first : r->first;
+		o->n += r->n;
+	}
+	*r = (struct run){0};
+}
+
+static void add(struct opaque_words *o, struct run *r, unsigned n, uint64_t at, uint64_t end)
+{
+	if (at < r->end)
+		return; // seen in the piece before
+	if (at > r->end + RUN_GAP)
+		end_run(o, r);
+	r->first = r->n ? r->first : at;
+	r->n += n;
+	r->end = end;
+}
+
+// ------------------------------------------------------------------- a piece
+
+// As glibc keeps addresses (PTR_MANGLE).
+static bool is_guarded(const struct counting *c, uint64_t word)
+{
+	enum { ROTATE = 2 * WORD + 1 };
+	uint64_t address = (word >> ROTATE | word << (64 - ROTATE)) ^ c->guard;
+	return c->guard && (word == c->guard || address >> ADDRESS == 0);
+}
+
+// With tags around it, at any byte.
+static bool is_address(const struct counting *c, uint64_t word)
+{
+	const struct memory *m = c->o->s->memory;
+	for (unsigned by = 0; by <= 64 - UPPER; by += 8)
+		if (memory_map(m, word >> by & SPAN_ADDRESS_MASK))
+			return true;
+	return false;
+}
+
+// More of a row that is so long already that it counts for nothing.
+static bool goes_on(struct run *r, uint64_t at)
+{
+	bool more = r->n > RUN_MOST && at >= r->end && at <= r->end + RUN_GAP;
+	if (more)
+		r->end = at + WORD;
+	return more;
+}
+
+static void on_words(struct counting *c, const unsigned char *b, size_t n, uint64_t at)
+{
+	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
+		uint64_t word;
+		memcpy(&word, b + i, WORD);
+		if (word >> UPPER && opaque_word(word) && !goes_on(&c->words, at + i) &&
+		    !is_address(c, word) && word != c->canary && !is_guarded(c, word) &&
+		    counts(c, word, at + i))
+			add(c->o, &c->words, 1, at + i, at + i + WORD);
+	}
+}
+
+static void on_text(struct counting *c, const unsigned char *b, size_t n, uint64_t at)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t lo = i;
+		uint64_t word;
+		while (i < n && opaque_text_has(b[i]))
+			i++;
+		unsigned words = i - lo >= TEXT_LEAST ? opaque_text(b + lo, i - lo) : 0;
+		if (!words)
+			continue;
+		size_t in = lo + (-(at + lo) & (WORD - 1)); // which lies in it, for the most part
+		memcpy(&word, b + in, WORD);
+		if (counts(c, word, at + in))
+			add(c->o, &c->text, words, at + lo, at + i);
+	}
+}
+
+static void on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at)
+{
+	on_words(ctx, b, n, at);
+	on_text(ctx, b, n, at);
+}
+
+static void take_random(struct counting *c)
+{
+	const struct memory *m = c->o->s->memory;
+	const struct maps_line *map;
+	char path[40];
+	uint64_t made[2];
+	Elf64_auxv_t v;
+	snprintf(path, sizeof(path), "/proc/%d/auxv", living_of(m->pid));
+	int fd = m->core ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && read(fd, &v, sizeof(v)) == sizeof(v) && v.a_type != AT_NULL)
+		if (v.a_type == AT_RANDOM && (map = memory_map(m, v.a_un.a_val))) {
+			c->random = v.a_un.a_val;
+			c->random_end = map->hi;
+		}
+	if (fd >= 0)
+		close(fd);
+	if (c->random && memory_peek(m, c->random, made, sizeof(made), false) == sizeof(made)) {
+		c->canary = made[0] & ~(uint64_t)0xff;
+		c->guard = made[1];
+	}
+}
+
+int opaque_words_count(struct opaque_words *o)
+{
+	struct counting c = {.o = o, .constants.memory = o->s->memory};
+	struct memory_walk w = {.memory = o->s->memory,
+				.skip = o->s->skip,
+				.nskip = o->s->nskip,
+				.piece = on_piece,
+				.ctx = &c};
+	o->n = o->first = 0;
+	take_random(&c);
+	int e = memory_walk(&w);
+	end_run(o, &c.words);
+	end_run(o, &c.text);
+	memcpy(o->why, w.why, sizeof(o->why));
+	constants_deinit(&c.constants);
+	return e;
+}

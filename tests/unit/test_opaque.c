@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+//
+// Words and text that look like keys or encrypted data; how many of them a finding needs; and numbers that names
+// write out.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ctp/rules.h"
+#include "engine/memory/apart_text.h"
+#include "engine/memory/opaque.h"
+#include "search/opaque/opaque_words.h"
+
+static uint64_t random_state = 0x9e3779b97f4a7c15;
+
+static uint64_t random_word(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static uint64_t word_of(double value)
+{
+	uint64_t word;
+	memcpy(&word, &value, sizeof(word));
+	return word;
+}
+
+static void words(void **state)
+{
+	(void)state;
+	unsigned n = 0;
+	for (int i = 0; i < 1000; i++)
+		n += opaque_word(random_word());
+	assert_in_range(n, 800, 1000);
+	assert_false(opaque_word(0x7f12d6f0a4e0));
+	assert_false(opaque_word(-1234567890123));
+	assert_false(opaque_word(0x12d6f0a400000007)); // two numbers
+	assert_false(opaque_word(word_of(0.1)));
+	assert_false(opaque_word(word_of(-1e15 / 3)));
+	assert_false(opaque_word(0x3f99999a40490fdb)); // two floats
+	uint64_t text;
+	memcpy(&text, "GET /\r\nH", sizeof(text));
+	assert_false(opaque_word(text));
+}
+
+static unsigned text_of(const char *text)
+{
+	return opaque_text((const unsigned char *)text, strlen(text));
+}
+
+static void text(void **state)
+{
+	(void)state;
+	assert_int_equal(text_of("mF9zK2qXw7A"), 1);
+	assert_int_equal(text_of("9f3a1c77d0e4b513"), 1);
+	assert_int_equal(text_of("8f14e45f-9a3c-4d1e-b2f7-6c0a5d8e3f91"), 3);
+	assert_int_equal(text_of("libstdc++"), 0);
+	assert_int_equal(text_of("/lib/x86_64-linux-gnu/libc"), 0);
+	assert_int_equal(text_of("swapcontext"), 0);
+	assert_int_equal(text_of("140720551474400"), 0);
+	assert_int_equal(text_of("2026-11-28"), 0);
+	assert_int_equal(text_of("a1b2c3"), 0); // too short to tell
+}
+
+// ------------------------------------------------------------------- of a finding
+
+enum { SUSPECTS = 3, PAGE = 4096 };
+static struct suspect suspects[SUSPECTS], *who[SUSPECTS];
+static struct registration row;
+static struct inspection l;
+static struct search s;
+static struct memory memory;
+static struct maps_line map;
+static uint64_t *page;
+
+static uint64_t begin(unsigned i)
+{
+	return 0x123400010000 + 0x10000u * i;
+}
+
+static void open_case(void)
+{
+	struct graph_part parts[SUSPECTS];
+	page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	memset(page, 0, 2 * PAGE);
+	map = (struct maps_line){.lo = (uintptr_t)page, .hi = (uintptr_t)page + 2 * PAGE, .perms = "rw-p", .path = ""};
+	memory_of_process(&memory, getpid());
+	memory.maps = &map;
+	memory.nmaps = 1;
+	memory.deadline_ns = UINT64_MAX;
+	s = (struct search){.nodes = SUSPECTS, .memory = &memory, .bytes = 2 * PAGE};
+	l = (struct inspection){.who = who, .n = SUSPECTS};
+	for (unsigned i = 0; i < SUSPECTS; i++) {
+		parts[i] = (struct graph_part){{begin(i), begin(i) + 64}, i, false};
+		who[i] = &suspects[i];
+		suspects[i] = (struct suspect){.rule = RULE_LOST_WAKEUP, .nmine = 1, .c.fd = -1};
+	}
+	assert_int_equal(graph_init(&s.g, SUSPECTS, parts, SUSPECTS), 0);
+}
+
+static uint64_t found(uint64_t apart)
+{
+	assert_true(graph_spread(&s.g));
+	struct opaque o = opaque_find(&l, &s, apart);
+	assert_null(o.why);
+	graph_deinit(&s.g);
+	memory_close(&memory);
+	munmap(page, 2 * PAGE);
+	return o.words;
+}
+
+static void put(unsigned n)
+{
+	for (unsigned i = 0, k = 0; k < n; i++) {
+		uint64_t word = random_word();
+		if (opaque_word(word))
+			page[2 * k++ + 3] = word;
+	}
+}
+
+static void of_findings(void **state)
+{
+	(void)state;
+	open_case();
+	put(3);
+	assert_int_equal(found(0), 3);
+	open_case();
+	put(1); // too few: each of the three needs one
+	assert_int_equal(found(0), 0);
+	open_case();
+	put(1); // the first leads to the others
+	graph_word(&s.g, begin(0) + 8, begin(1));
+	graph_word(&s.g, begin(1) + 8, begin(2));
+	assert_int_equal(found(0), 1);
+	open_case();
+	put(1);
+	assert_int_equal(found(2), 3); // two in a pipe
+	open_case();
+	put(3);
+	for (unsigned i = 0; i < SUSPECTS; i++)
+		suspects[i].rule = RULE_PARKED;
+	assert_int_equal(found(0), 0);
+	open_case();
+	put(3);
+	graph_word(&s.g, begin(5), begin(0)); // from outside: a word leads to it
+	graph_word(&s.g, begin(5), begin(1));
+	graph_word(&s.g, begin(5), begin(2));
+	assert_int_equal(found(0), 0);
+	open_case();
+	put(2);
+	page[3] = ((uintptr_t)page + 0x4e8) | 0xfffaULL << 48; // a tag, and an address of something else
+	assert_int_equal(found(0), 0);
+	open_case();
+	put(2);
+	s.bytes = 1 << 30; // so much memory has some anyway
+	assert_int_equal(found(0), 0);
+}
+
+static void in_the_kernel(void **state)
+{
+	(void)state;
+	open_case();
+	row = (struct registration){.events = 1, .data = 0x9b1c2a77d0e4f513};
+	l.registrations.v = &row;
+	l.registrations.n = 1;
+	s.bytes = 1 << 30;
+	suspects[1].nmine = suspects[2].nmine = 0;
+	assert_int_equal(found(0), 1);
+	open_case();
+	row.data = begin(7);
+	l.registrations.v = &row;
+	l.registrations.n = 1;
+	assert_int_equal(found(0), 0);
+}
+
+static void long_rows(void **state)
+{
+	(void)state;
+	open_case();
+	s.bytes = 2 * PAGE;
+	for (unsigned i = 0; i < 2 * PAGE / sizeof(*page); i++)
+		page[i] = 0x9b1c2a77d0e4f513 + (uint64_t)i * 0x0001010101010101;
+	assert_true(found(0) <= 1024);
+}
+
+// ------------------------------------------------------------------- names
+
+static uint64_t wanted;
+static unsigned seen;
+
+static void on_number(void *ctx, uint64_t number)
+{
+	(void)ctx;
+	seen += number == wanted;
+}
+
+static unsigned in_name(const char *name)
+{
+	seen = 0;
+	apart_text((const unsigned char *)name, strlen(name), on_number, NULL);
+	return seen > 0;
+}
+
+static void names(void **state)
+{
+	(void)state;
+	wanted = 0x7f12d6f0a4e0;
+	assert_int_equal(in_name("/tmp/spool/7f12d6f0a4e0"), 1);
+	assert_int_equal(in_name("w7f12d6f0a4e0"), 1);
+	assert_int_equal(in_name("W-7F12D6F0A4E0.tmp"), 1);
+	assert_int_equal(in_name("task 139718892233952"), 1);
+	assert_int_equal(in_name("d7clln6cse7a"), 0);
+	assert_int_equal(in_name("7f12d6f0a4e1"), 0);
+	assert_int_equal(in_name("7f12d6f0a4e07"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words),     cmocka_unit_test(text),      cmocka_unit_test(of_findings), cmocka_unit_test(in_the_kernel),
+		cmocka_unit_test(long_rows), cmocka_unit_test(names),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
