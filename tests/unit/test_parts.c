@@ -164,8 +164,10 @@ static unsigned in_links(uint64_t first, uint64_t last)
 	uint64_t *links = (uint64_t *)(void *)page, at = (uintptr_t)page;
 	links[8] = (at + 9 * sizeof(*links)) ^ first;
 	links[9] = last ^ (at + 8 * sizeof(*links));
-	const struct xor_links x = {.memory = &memory, .begins = begins, .nbegins = 1, .hit = on_hit};
+	static struct xor_links x;
+	x = (struct xor_links){.memory = &memory, .targets = &target, .ntargets = 1, .hit = on_hit};
 	xor_links_find(&x, page, PAGE, at);
+	xor_links_settle(&x);
 	return close_page();
 }
 
@@ -173,8 +175,9 @@ static void links(void **state)
 {
 	(void)state;
 	assert_int_equal(in_links(ONE, ONE), 1);
-	assert_int_equal(in_links(ONE, ONE + 8), 0); // the other end knows another object
-	assert_int_equal(in_links(ONE + 8, ONE + 8), 0);
+	assert_int_equal(in_links(ONE + 16, ONE + 64), 1);    // inside, and another
+	assert_int_equal(in_links(ONE, ONE + 0x10000), 0); // the other end knows something else
+	assert_int_equal(in_links(ONE + 4, ONE + 4), 0);
 }
 
 int main(void)

@@ -96,8 +96,10 @@ static void take_begins(struct disguised_pass *p)
 	p->products.ntargets = p->varints.ntargets = p->rows.ntargets = p->words.ntargets;
 	p->varints.memory = s->memory;
 	p->varints.targets = p->rows.targets = p->targets;
-	p->packed.begins = p->code.begins = p->links.begins = p->begins;
-	p->packed.nbegins = p->code.nbegins = p->links.nbegins = n;
+	p->packed.begins = p->code.begins = p->begins;
+	p->packed.nbegins = p->code.nbegins = n;
+	p->links.targets = p->targets;
+	p->links.ntargets = p->words.ntargets;
 	p->code.memory = p->links.memory = s->memory;
 }
 
@@ -199,6 +201,7 @@ static int search(struct disguised_pass *p)
 	int e = walk(p, disguised_on_piece);
 	if (e)
 		return e;
+	xor_links_settle(&p->links);
 	disguised_settle_xors(p, &p->xors);
 	disguised_settle_xors(p, &p->odd);
 	disguised_settle_blocks(p);

@@ -254,36 +254,41 @@ void xor_words_find(struct xor_words *x, const unsigned char *b, size_t n, uint6
 
 // ------------------------------------------------------------------- links
 
-enum { FIELD_MOST = 64, LINK_BEGINS = 256 };
+enum { FIELD_MOST = 64, NUMBER = 20 };
 
-// The word at `at` is a link, so many bytes behind the begin of its owner: does the owner at the other end
-// have one of the same kind?
-static bool has_mate(const struct xor_links *x, uint64_t at, uint64_t other)
+// No address, nor as small as numbers are.
+void xor_links_find(struct xor_links *x, const unsigned char *b, size_t n, uint64_t at)
 {
-	uint64_t words[FIELD_MOST / WORD];
-	size_t n = memory_peek_touched(x->memory, other, words, sizeof(words)) / WORD;
-	for (size_t k = 0; k < n; k++) {
-		uint64_t object = words[k] ^ (at - k * WORD);
-		size_t i = FIRST_NOT(x->nbegins, j, x->begins[j] < object);
-		if (words[k] && i < x->nbegins && x->begins[i] == object && other != at - k * WORD)
-			return true;
+	if (!x->ntargets || !bases_is_static(x->memory, at))
+		return;
+	for (size_t i = -at & (WORD - 1); i + WORD <= n && x->n <= XOR_LINKS; i += WORD) {
+		uint64_t word = block_word(b + i);
+		if (word >> UPPER || !(word >> NUMBER) || word % WORD || memory_map(x->memory, word))
+			continue;
+		if (x->n < XOR_LINKS) {
+			x->v[x->n].at = at + i;
+			x->v[x->n].word = word;
+		}
+		x->n++;
 	}
-	return false;
 }
 
-void xor_links_find(const struct xor_links *x, const unsigned char *b, size_t n, uint64_t at)
+// Where the other end is at `other`: 0, if it is not that.
+static uint64_t object_of(const struct xor_links *x, uint64_t link, uint64_t other)
 {
-	if (!x->nbegins || x->nbegins > LINK_BEGINS || !bases_is_static(x->memory, at))
-		return;
-	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
-		uint64_t link = block_word(b + i);
-		for (size_t k = 0; link && link >> UPPER == 0 && k < x->nbegins; k++) {
-			uint64_t other = link ^ x->begins[k];
-			if (other % WORD == 0 && bases_is_static(x->memory, other) &&
-			    has_mate(x, at + i, other))
-				x->hit(x->ctx, at + i, x->begins[k]);
-		}
-	}
+	uint64_t object = link ^ other;
+	return object % WORD == 0 && scan_find(x->targets, x->ntargets, object) < x->ntargets ? object : 0;
+}
+
+void xor_links_settle(const struct xor_links *x)
+{
+	for (size_t i = 0; x->n <= XOR_LINKS && i < x->n; i++)
+		for (size_t k = 0; k < x->n; k++)
+			for (uint64_t field = 0; k != i && field < FIELD_MOST; field += WORD) {
+				uint64_t first = object_of(x, x->v[i].word, x->v[k].at - field);
+				if (first && object_of(x, x->v[k].word, x->v[i].at - field))
+					x->hit(x->ctx, x->v[i].at, first);
+			}
 }
 
 // ------------------------------------------------------------------- chance

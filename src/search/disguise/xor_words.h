@@ -54,11 +54,18 @@ void xor_words_deinit(struct xor_words *x);
 // The ends of a list whose links are the addresses of both neighbours, xored, lie in static storage: the
 // one's link is the other's address and that of the first object, the other's that of the last object and of
 // the one.
+enum { XOR_LINKS = 512 };
 struct xor_links {
 	const struct memory *memory;
-	const uint64_t *begins; // of objects; sorted
-	size_t nbegins;
+	const struct span *targets; // sorted, disjoint: where the addresses may lie; above 4 GiB
+	size_t ntargets;
 	void (*hit)(void *ctx, uint64_t at, uint64_t address);
 	void *ctx;
+	struct {
+		uint64_t at, word;
+	} v[XOR_LINKS]; // that may be such
+	size_t n;       // above XOR_LINKS: too many
 };
-void xor_links_find(const struct xor_links *x, const unsigned char *bytes, size_t n, uint64_t at);
+void xor_links_find(struct xor_links *x, const unsigned char *bytes, size_t n, uint64_t at);
+// Once all of memory was looked at.
+void xor_links_settle(const struct xor_links *x);
