@@ -45,6 +45,7 @@ static void words(void **state)
 	assert_false(opaque_word(0x7f12d6f0a4e0));
 	assert_false(opaque_word(-1234567890123));
 	assert_false(opaque_word(0x12d6f0a400000007)); // two numbers
+	assert_false(opaque_word(0x9c3e03809c3dff71)); // of a row of numbers of 32 bits
 	assert_false(opaque_word(word_of(0.1)));
 	assert_false(opaque_word(word_of(-1e15 / 3)));
 	assert_false(opaque_word(0x3f99999a40490fdb)); // two floats

@@ -20,7 +20,7 @@
 #include "search/memory/memory_walk.h"
 
 enum { WORD = 8, PLAIN_MOST = 1, OTHERS_LEAST = 2, KINDS_LEAST = 6, UPPER = 48, ADDRESS = 47 };
-enum { TEXT_LEAST = 10, TEXT_OF_WORD = 11, THIRD = 3, RUN_MOST = 1024, RUN_GAP = 64 };
+enum { TEXT_LEAST = 10, TEXT_OF_WORD = 11, THIRD = 3, RUN_MOST = 1024, RUN_GAP = 64, NEAR_MOST = 1 << 24 };
 
 struct counting {
 	struct opaque_words *o;
@@ -58,6 +58,12 @@ static bool is_float(uint32_t half)
 	return exponent >= 127 - 20 && exponent <= 127 + 30;
 }
 
+// Handles of 32 bits lie in rows, and their neighbours are near.
+static bool are_near(uint32_t one, uint32_t other)
+{
+	return one - other + NEAR_MOST < 2 * NEAR_MOST;
+}
+
 bool opaque_word(uint64_t word)
 {
 	unsigned plain = 0, others = 0, kinds = 0;
@@ -70,6 +76,7 @@ bool opaque_word(uint64_t word)
 		seen[c >> 6] |= 1ULL << (c & 63);
 	}
 	return plain <= PLAIN_MOST && others >= OTHERS_LEAST && kinds >= KINDS_LEAST && !is_double(word) &&
+	       !are_near((uint32_t)word, (uint32_t)(word >> 32)) &&
 	       !(is_float((uint32_t)word) && is_float((uint32_t)(word >> 32)));
 }
 
