@@ -543,6 +543,14 @@ m = of("src/analyze/pass/parked_unspoken.c", "unit:parked_unspoken")
 m("if (f->last_in || !end)", "if (!end)", "who has read from it has heard nobody")
 m("if (o->last_out)", "if (0)", "who has written has not")
 
+m = of("src/analyze/facts/silent_peers.c", "unit:silent_peers")
+m("f->event_time >= s->since ||", "0 ||", "a peer that was heard since is silent")
+m("return d && d->asked && !d->ready &&", "return d && d->asked &&", "a peer that has closed its end is silent")
+m("d->unread <= 0 &&", "1 &&", "a peer whose bytes lie unread is silent")
+m("d->ns >= since + LONG_NS &&", "1 &&", "a peer of which the kernel was asked at once is silent")
+m("!is_own(u->m, f);", "1;", "the program's own other end is a peer")
+m("p->ended ? p->n > 0 : p->n >= SEVERAL && !u->lost", "p->ended ? p->n > 0 : !u->lost", "one alone stands out where no wait has ended")
+
 m = of("src/engine/sets/set_outside.c", "unit:set_outside")
 m("bool same = i < s->n && proc_tasks_still(&is->tasks, now);", "bool same = i < s->n;", "a child that has run since has slept")
 

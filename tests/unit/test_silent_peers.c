@@ -73,6 +73,14 @@ static void what_has_come(void **state)
 	assert_string_equal(said(), "");
 }
 
+// Fewer bytes than its SO_RCVLOWAT asks for are there, and poll does not call it ready.
+static void too_little_has_come(void **state)
+{
+	(void)state;
+	kernel_says[0].unread = kernel_says[1].unread = 3;
+	assert_string_equal(said(), "");
+}
+
 static void an_event_since(void **state)
 {
 	(void)state;
@@ -101,7 +109,7 @@ static void who_has_no_peer(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(several_at_one_place), TEST(one_alone), TEST(what_has_come), TEST(an_event_since),
+	const struct CMUnitTest tests[] = {TEST(several_at_one_place), TEST(one_alone), TEST(what_has_come), TEST(too_little_has_come), TEST(an_event_since),
 					   TEST(asked_too_early), TEST(who_has_no_peer)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
