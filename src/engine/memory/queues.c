@@ -208,7 +208,7 @@ bool queues_read(struct queues *q)
 	if (ok && q->nsockets)
 		qsort(q->sockets, q->nsockets, sizeof(*q->sockets), by_value);
 	ok = ok && (!q->nsockets || queues_sockets(q)) && queues_ipc(q);
-	if (ok)
+	if (ok && q->text)
 		queues_names(q);
 	free(q->sockets);
 	free(q->pipes);

@@ -14,6 +14,8 @@ struct queues {
 	const struct inspection *l;
 	// Told of bytes that were found; `where` names what holds them.
 	void (*bytes)(void *ctx, const char *where, const unsigned char *bytes, size_t n);
+	// The same of a name, in which a number may be written out; NULL: nobody asks.
+	void (*text)(void *ctx, const char *where, const char *name);
 	void *ctx;
 	char why[160];                 // if not all could be seen
 	struct queues_socket *sockets; // the process's; sorted when complete

@@ -11,11 +11,6 @@
 
 #include "base/living.h"
 
-static void tell(const struct queues *q, const char *where, const char *name)
-{
-	q->bytes(q->ctx, where, (const unsigned char *)name, strlen(name));
-}
-
 static void threads(const struct queues *q)
 {
 	char name[64], where[64], *text;
@@ -24,7 +19,7 @@ static void threads(const struct queues *q)
 		snprintf(where, sizeof(where), "the name of thread %d", q->l->tasks.v[i].tid);
 		if (proc_slurp(q->l->pid, name, &text, NULL))
 			continue; // it has ended
-		tell(q, where, text);
+		q->text(q->ctx, where, text);
 		free(text);
 	}
 }
@@ -33,7 +28,7 @@ static void mappings(const struct queues *q)
 {
 	for (size_t i = 0; i < q->l->maps.n; i++)
 		if (!strncmp(q->l->maps.v[i].path, "[anon", 5))
-			tell(q, "the name of a mapping", q->l->maps.v[i].path);
+			q->text(q->ctx, "the name of a mapping", q->l->maps.v[i].path);
 }
 
 static void files(const struct queues *q)
@@ -45,7 +40,7 @@ static void files(const struct queues *q)
 		if (isdigit((unsigned char)*e->d_name) &&
 		    proc_fd_link(q->l->pid, atoi(e->d_name), link, sizeof(link)) && *link == '/') {
 			snprintf(where, sizeof(where), "the name of fd %d", atoi(e->d_name));
-			tell(q, where, link);
+			q->text(q->ctx, where, link);
 		}
 	if (d)
 		closedir(d);

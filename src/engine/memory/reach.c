@@ -458,7 +458,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	int e = search_memory(r);
 	for (size_t i = 0; !e && i < l->tasks.n; i++)
 		registers(r, &l->tasks.v[i]);
-	struct queues q = {.l = l, .bytes = root_bytes, .ctx = r};
+	struct queues q = {.l = l, .bytes = root_bytes, .text = root_text, .ctx = r};
 	bool held = !e && kernel_held(r), queues = held && queues_read(&q) && keys_read(&q, l->keys);
 	if (!e && !r->s.partial)
 		executable_blocks(r);
