@@ -174,7 +174,8 @@ struct ctp_ext {
 	uint32_t destroyed; // that found no free row. W: guest
 	uint32_t born;      // 1: a birth was noted. W: guest
 	uint32_t reserved10;
-	// times of the first and the last HUP, INT or QUIT that it took: it ends, or goes on. W: guest
+	// times of the first INT or QUIT, and of the last of these or HUP, that it took: it ends, or goes on.
+	// W: guest
 	uint64_t asked_first, asked_last;
 	uint64_t reserved7[8];
 };

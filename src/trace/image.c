@@ -252,7 +252,9 @@ void image_settle_end(struct image *m, const struct manifest *clock)
 {
 	const uint64_t asked[] = {m->ext.asked_first, m->ext.asked_last};
 	uint64_t ns = ended_by_asked(m, clock), term = m->ext.signal_taken;
-	if (!ns || (term && manifest_ns(clock, term) < ns) ||
+	// What it has taken was HUP alone, and it died of something else.
+	bool another = !m->ext.exit_begun && !m->ext.asked_first && m->ended_signal != SIGHUP;
+	if (!ns || another || (term && manifest_ns(clock, term) < ns) ||
 	    (m->term_forwarded_ns && m->term_forwarded_ns < ns))
 		return;
 	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {

@@ -474,6 +474,12 @@ static void test_ended_by_what_asked(void **state)
 	m.ended_signal = SIGINT; // raised once more, after all was tidied up
 	image_settle_end(&m, &w.manifest);
 	assert_int_equal(m.ext.signal_taken, 1500);
+	m.ext.signal_taken = m.ext.asked_first = 0; // what it took was SIGHUP alone: a reload
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 0);
+	m.ended_signal = SIGHUP;
+	image_settle_end(&m, &w.manifest);
+	assert_int_equal(m.ext.signal_taken, 1800);
 }
 
 static void test_ended_in_grace(void **state)

@@ -52,6 +52,32 @@ static void ready_is_asked_of_the_kernel(void **state)
 	close(fd[1]);
 }
 
+static void whether_it_may_be_written(void **state)
+{
+	(void)state;
+	int fd[2];
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(stuck_wait_takes(getpid(), fd[0]), 0);
+	assert_int_equal(stuck_wait_takes(getpid(), fd[1]), 1);
+	close(fd[0]);
+	close(fd[1]);
+	assert_int_equal(stuck_wait_takes(getpid(), 1000), -1);
+}
+
+static void whether_the_peer_has_ended(void **state)
+{
+	(void)state;
+	int fd[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
+	assert_int_equal(write(fd[1], "x", 1), 1);
+	assert_int_equal(stuck_wait_ended(getpid(), fd[0]), 0);
+	shutdown(fd[1], SHUT_WR);
+	assert_int_equal(stuck_wait_ended(getpid(), fd[0]), 1);
+	close(fd[0]);
+	close(fd[1]);
+	assert_int_equal(stuck_wait_ended(getpid(), 1000), -1);
+}
+
 static void whether_a_descriptor_is_free(void **state)
 {
 	(void)state;
@@ -199,6 +225,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ready_is_asked_of_the_kernel), cmocka_unit_test(a_timer_is_armed_or_not),
+		cmocka_unit_test(whether_it_may_be_written),
+		cmocka_unit_test(whether_the_peer_has_ended),
 		cmocka_unit_test(whether_a_descriptor_is_free), cmocka_unit_test(a_row_is_the_open_files),      cmocka_unit_test(directions_are_of_the_wait),
 		cmocka_unit_test(a_try_alone_is_not_firm),      cmocka_unit_test(what_is_refuted_is_dropped),
 	};

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "engine/suspects/complete_turns.h"
 #include "engine/suspects/stuck_wait.h"
 #include "engine/suspects/unheard.h"
 #include "engine/witness/unheard_judge.h"
@@ -140,6 +141,25 @@ static void registrations_that_lack_something(void **state)
 	f.waiter[1] = f.waiter[0];
 	f.waiter[0] = 0;
 	assert_false(unheard_hinted(&sets, &f));
+	f = (struct ctp_fd){.reg_epfd = -1, .waiter = {0, ID}, .polled_out = 5};
+	assert_false(unheard_hinted(&sets, &f));
+	f.polled = 7; // the writer stands in the set of those that are read
+	assert_true(unheard_hinted(&sets, &f));
+}
+
+// A thread that naps outside its sets polls each in turn: those that are armed are worth a look where there are several.
+static void a_thread_that_polls_several(void **state)
+{
+	(void)state;
+	threads[0].wait_call = CTP_IN_BLOCK;
+	fds[F].waiter[0] = ID;
+	find();
+	assert_false(sets.known || unheard_hinted(&sets, &fds[F]));
+	fds[OUTER].flags = fds[ALONE].flags = CTP_FD_ROWS;
+	find();
+	assert_true(unheard_hinted(&sets, &fds[F]));
+	fds[F].waiter[0] = 0;
+	assert_false(unheard_hinted(&sets, &fds[F]));
 }
 
 static void without_a_row(void **state)
@@ -202,13 +222,33 @@ static void written_in_vain(void **state)
 	s.c.was.last_out = 0; // a connect is under way
 	assert_false(unheard_wrote(&s, EPOLLIN));
 	s.c.was.last_out = ID;
-	s.c.was.learned = ID; // where it waits for what it reads
+	s.c.was.learned = s.c.was.last_in = ID; // where it waits for what it reads
 	s.c.was.learned_stack = s.s.stack = 7;
 	assert_false(unheard_wrote(&s, EPOLLIN));
 	s.c.was.learned_stack = 8;
 	assert_true(unheard_wrote(&s, EPOLLIN));
 	s.c.was.event_time = 200;
 	assert_false(unheard_wrote(&s, EPOLLIN));
+}
+
+// In what poll or select was given there is no registration: the try tells the direction.
+static void written_in_vain_and_polled(void **state)
+{
+	(void)state;
+	s.s.waits[0].events = EPOLLOUT;
+	s.c.was.last_out = ID;
+	assert_true(unheard_wrote(&s, EPOLLIN));
+	assert_false(unheard_wrote(&s, 0)); // in no set
+	assert_false(unheard_wrote(&s, EPOLLOUT));
+	s.c.was.learned = ID; // room resumed it here before: it never reads
+	s.c.was.learned_stack = s.s.stack = 7;
+	assert_true(unheard_wrote(&s, EPOLLIN));
+	s.c.was.last_in = ID; // what it reads did: it may drop what does not fit
+	assert_false(unheard_wrote(&s, EPOLLIN));
+	s.ready = 1;
+	assert_int_equal(unheard_without_row(&s, false, true), RULE_REMOVED);
+	s.c.was.polled = 10000; // it stands in a set, to be read
+	assert_int_equal(unheard_without_row(&s, false, true), RULE_NONE);
 }
 
 static void read_in_vain_behind_a_mask(void **state)
@@ -226,6 +266,10 @@ static void read_in_vain_behind_a_mask(void **state)
 	s.c.was.flags = 0;
 	s.c.was.learned = ID; // urgent data resumed it here before
 	s.c.was.learned_stack = s.s.stack = 7;
+	assert_false(unheard_wrong_mask(&s, EPOLLPRI));
+	s.c.was.last_in = ID; // or what it has read
+	assert_true(unheard_wrong_mask(&s, EPOLLPRI));
+	s.c.was.last_in |= CTP_FD_SEVERAL;
 	assert_false(unheard_wrong_mask(&s, EPOLLPRI));
 	s.c.was.learned_stack = 8;
 	s.s.waits[0].how |= CTP_WAIT_WROTE;
@@ -319,6 +363,81 @@ static void p3_of_a_set(void **state)
 	close(event);
 }
 
+// Of the end of a pipe that is read, room is never told.
+static void waits_for_room_that_never_comes(void **state)
+{
+	(void)state;
+	int end[2];
+	bool watch = false;
+	assert_int_equal(pipe2(end, O_NONBLOCK), 0);
+	s.s.waits[0] = (struct ctp_wait){.fd = F, .gen = 2, .events = EPOLLOUT, .how = CTP_WAIT_EAGAIN | CTP_WAIT_REGISTERED};
+	s.c.fd = end[0];
+	assert_false(unheard_find_wrong(&s, &sets, getpid(), EPOLLOUT | EPOLLERR, &watch));
+	assert_true(watch); // it may be so soon
+	assert_int_equal(write(end[1], "line", 4), 4);
+	assert_true(unheard_find_wrong(&s, &sets, getpid(), EPOLLOUT | EPOLLERR, &watch));
+	assert_true(s.wrong_mask && s.ready == 1);
+	s.c.fd = end[1];
+	s.wrong_mask = false;
+	assert_false(unheard_find_wrong(&s, &sets, getpid(), EPOLLOUT | EPOLLERR, &watch));
+	close(end[0]);
+	close(end[1]);
+}
+
+// An end counts where its event came after a read in vain.
+static void an_end_is_left_unread(void **state)
+{
+	(void)state;
+	int end[2];
+	assert_int_equal(pipe2(end, O_NONBLOCK), 0);
+	s.c.fd = end[0];
+	s.c.was.event_time = 200;
+	assert_int_equal(unheard_unread(&s, getpid()), 0);
+	assert_int_equal(write(end[1], "line", 4), 4);
+	assert_int_equal(unheard_unread(&s, getpid()), 4);
+	close(end[1]);
+	assert_int_equal(unheard_unread(&s, getpid()), 4);
+	char line[8];
+	assert_int_equal(read(end[0], line, sizeof(line)), 4);
+	assert_int_equal(unheard_unread(&s, getpid()), 1);
+	s.c.was.event_time = 50;
+	assert_int_equal(unheard_unread(&s, getpid()), 0);
+	s.c.was.event_time = 200;
+	s.s.waits[0].how = CTP_WAIT_REGISTERED;
+	assert_int_equal(unheard_unread(&s, getpid()), 0);
+	close(end[0]);
+}
+
+// A loop that naps outside its sets: what it passes by for long it does not come to.
+static void p3_of_a_set_that_is_passed_by(void **state)
+{
+	(void)state;
+	struct epoll_event ev = {.events = EPOLLIN};
+	int made = epoll_create1(EPOLL_CLOEXEC), event = eventfd(1, EFD_CLOEXEC);
+	struct complete_turns_mark marks[2] = {{.uses = 1, .passed = 9}, {.uses = 1}};
+	struct complete_turns loops = {marks, 2};
+	assert_int_equal(dup2(made, ALONE), ALONE);
+	assert_int_equal(epoll_ctl(ALONE, EPOLL_CTL_ADD, event, &ev), 0);
+	s.c.fd = rows[0].tfd = event;
+	s.c.epoch = 5;
+	copies[0].wait_call = CTP_IN_BLOCK;
+	tasks[0].nr = SYS_clock_nanosleep;
+	l.loops = &loops;
+	s.found_ns = proc_now_ns();
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_OPEN); // it may come to it yet
+	s.found_ns -= 3000000000;
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_TRUE);
+	assert_true(s.put_off);
+	s.c.was.event_time = 200; // it did
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_OPEN);
+	s.c.was.event_time = 0;
+	marks[0].passed = 4; // it has not turned since
+	assert_int_equal(judged(1, 1, ALONE, EPOLLIN), HOLDS_OPEN);
+	close(ALONE);
+	close(made);
+	close(event);
+}
+
 // What is to be read speaks for F where nothing else is sure; not if it may want something else, or less than a
 // second.
 static void what_was_left(void **state)
@@ -356,7 +475,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_set_in_which_a_thread_sleeps), TEST(a_set_within_another), TEST(another_number_of_the_set),
 		TEST(a_set_that_is_given_to_poll), TEST(a_thread_that_polls_and_is_busy), TEST(registrations_that_lack_something),
-		TEST(without_a_row), TEST(a_row_that_went_with_its_event), TEST(behind_a_mask), TEST(written_in_vain), TEST(read_in_vain_behind_a_mask), TEST(p3_of_a_mask), TEST(p3_of_a_set),
+		TEST(without_a_row), TEST(a_row_that_went_with_its_event), TEST(behind_a_mask), TEST(written_in_vain),
+		TEST(written_in_vain_and_polled), TEST(a_thread_that_polls_several), TEST(waits_for_room_that_never_comes),
+		TEST(an_end_is_left_unread), TEST(p3_of_a_set_that_is_passed_by), TEST(read_in_vain_behind_a_mask), TEST(p3_of_a_mask), TEST(p3_of_a_set),
 		TEST(what_was_left),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

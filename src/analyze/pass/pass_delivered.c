@@ -52,7 +52,7 @@ const struct pass pass_delivered = {
 		"\n"
 		"PROVEN   as LIKELY, and the process sleeps for good\n"
 		"LIKELY   it has no other wait, and every thread has slept since the event came\n"
-		"SUSPECT  one of these is not known\n"
+		"SUSPECT  one of these is not known, and bytes stay unread, or the end of what the peer sends\n"
 		"\n"
 		"Repair: remember an event that has no waiter, and check for it before each wait.\n"
 		"\n"

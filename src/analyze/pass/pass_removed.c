@@ -168,14 +168,14 @@ static bool is_refused(const struct suspect *s)
 static bool is_unregistered(const struct suspect *s)
 {
 	const struct ctp_fd *f = image_fd(s->image, (int32_t)s->witness->fd);
-	return !is_refused(s) && !s->witness->wrong_mask && f && f->gen == (uint32_t)s->witness->gen &&
-	       f->reg_epfd < 0;
+	return !is_refused(s) && !s->witness->wrong_mask && !s->witness->wrote && f &&
+	       f->gen == (uint32_t)s->witness->gen && f->reg_epfd < 0;
 }
 
-// It wrote in vain, and registered itself for reading: it may want the answer first.
+// It wrote in vain, and asks for what there is to be read: it may want the answer first.
 static bool is_wrote(const struct suspect *s)
 {
-	return s->wait && (s->wait->how & CTP_WAIT_WROTE) && !is_refused(s);
+	return s->wait && ((s->wait->how & CTP_WAIT_WROTE) || s->witness->wrote) && !is_refused(s);
 }
 
 // Whose own EPOLL_CTL_MOD failed, as there was no registration, or who came to wait for what the registration
@@ -237,7 +237,7 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 	} else if (fd && is_unregistered(&c->about)) {
 		describe_unregistered(c, fd, out);
 	} else if (c->about.witness->wrong_mask) {
-		c->claim = "read until EAGAIN, and asks for neither EPOLLIN nor EPOLLOUT";
+		c->claim = "read until EAGAIN, and asks for events that do not tell of what is to be read";
 		c->fix =
 			"where a read says EAGAIN, ask for EPOLLIN (POLLIN, select's first set) before the wait";
 		if (fd && fd->reg_epfd >= 0)
@@ -247,11 +247,17 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 		c->claim = "waits for an event that its descriptor's registration leaves out";
 		c->fix = "register the descriptor for what is waited for before each wait";
 		if (is_wrote(&c->about)) {
-			c->claim = "wrote until EAGAIN, and is registered for EPOLLIN, not for EPOLLOUT";
+			bool polled = !fd || fd->reg_epfd < 0;
+			c->claim =
+				polled ?
+					"wrote until EAGAIN, and is polled for what there is to be read alone" :
+					"wrote until EAGAIN, and is registered for EPOLLIN, not for EPOLLOUT";
 			c->fix =
-				"where a write says EAGAIN, register the descriptor for EPOLLOUT before the wait";
+				polled ?
+					"where a write says EAGAIN, ask for POLLOUT (select's second set) before the wait" :
+					"where a write says EAGAIN, register the descriptor for EPOLLOUT before the wait";
 		}
-		if (fd)
+		if (fd && fd->reg_epfd >= 0)
 			case_event(c, fd->reg_time, fd->reg_by,
 				   results_text(out, "registers fd %d#%u for other events", c->fd, c->gen));
 	}
@@ -316,11 +322,12 @@ const struct pass pass_removed = {
 		"coroutine that waits again, and does not register again, hears nothing. It is reported if the\n"
 		"descriptor is ready.\n"
 		"\n"
-		"A coroutine whose write said EAGAIN, and that registers the descriptor for EPOLLIN alone, is SUSPECT\n"
-		"once the descriptor is writable: it may want the peer's answer first.\n"
+		"A coroutine whose write said EAGAIN, and that asks for EPOLLIN alone, in poll or select, too, is\n"
+		"SUSPECT once the descriptor is writable: it may want the peer's answer first.\n"
 		"\n"
 		"So is one whose read said EAGAIN, and that asks for urgent data (EPOLLPRI) or for the peer's end\n"
-		"(EPOLLRDHUP) alone, once there is something to read; here, and in poll or select, too.\n"
+		"(EPOLLRDHUP) alone, once there is something to read; here, and in poll or select, too; and of the end\n"
+		"of a pipe that is read one that asks for EPOLLOUT, which never comes there.\n"
 		"\n"
 		"Where something else resumed a coroutine that had read in vain, such as its deadline, and it waits\n"
 		"again without a registration while bytes stay unread, that is SUSPECT as well.\n"

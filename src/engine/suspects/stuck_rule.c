@@ -90,22 +90,6 @@ static bool passed_by(struct stuck_walk *w, struct suspect *x, uint32_t events)
 	return x->queued > 0;
 }
 
-// It read in vain, and its mask, in an epoll set or in what poll or select was given, brings nothing of that.
-static bool wrong_mask(struct stuck_walk *w, struct suspect *x, uint32_t events, bool ask)
-{
-	uint64_t polled = x->c.was.polled;
-	if (!ask || x->wait < 0 || (!events && polled <= ctp_state_latest(&x->s)))
-		return false;
-	if (!events)
-		events = unheard_given(&w->sets, w->pid, x->c.fd);
-	if (!unheard_wrong_mask(x, events))
-		return false;
-	x->wrong_mask = stuck_wait_ready(w->pid, x->c.fd, EPOLLIN) == 1;
-	w->watch |= !x->wrong_mask;
-	x->ready = x->wrong_mask ? 1 : x->ready;
-	return x->wrong_mask;
-}
-
 enum ctp_rule stuck_rule(struct stuck_walk *w, struct suspect *x)
 {
 	unsigned rows;
@@ -115,7 +99,7 @@ enum ctp_rule stuck_rule(struct stuck_walk *w, struct suspect *x)
 	bool told = x->c.was.event_time >= x->s.since, another = went_to_another(w, x, events);
 	if (crowded(w, x))
 		return RULE_NONE;
-	if (wrong_mask(w, x, rows ? events : 0, ask))
+	if (ask && unheard_find_wrong(x, &w->sets, w->pid, rows ? events : 0, &w->watch))
 		return RULE_REMOVED;
 	if (!rows) {
 		x->ready = ask && (told || firm) ?
@@ -126,11 +110,12 @@ enum ctp_rule stuck_rule(struct stuck_walk *w, struct suspect *x)
 		return unheard_without_row(x, told, firm);
 	}
 	bool tried = x->wait >= 0 && (x->s.waits[x->wait].how & CTP_WAIT_EAGAIN) && !ctp_in_pool(&x->s);
-	if (set >= 0 && (firm || tried) && ask && w->sets.known && !unheard_polled(&w->sets, set) &&
+	if (set >= 0 && (firm || tried) && ask && !unheard_polled(&w->sets, set) &&
 	    (events & stuck_wait_needed(x))) {
-		if (unheard_abandoned(w->pid, set))
+		if (w->sets.known ? unheard_abandoned(w->pid, set) :
+				    unheard_passed_by(&w->sets, x, w->pid, set))
 			return RULE_ABANDONED;
-		w->watch = true;
+		w->watch |= w->sets.known;
 	}
 	if (!(events & stuck_wait_needed(x)) && (events & CTP_REG_EVENTS)) {
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;

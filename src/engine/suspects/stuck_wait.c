@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,17 @@ int stuck_wait_readable(pid_t pid, int fd, int *bytes)
 	return n < 0 || e ? -1 : n;
 }
 
+int stuck_wait_ended(pid_t pid, int fd)
+{
+	int copy = copy_of(pid, fd);
+	if (copy < 0)
+		return -1;
+	struct pollfd p = {.fd = copy, .events = POLLIN | POLLRDHUP};
+	int n = poll(&p, 1, 0);
+	close(copy);
+	return n < 0 ? -1 : (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 int stuck_wait_ready(pid_t pid, int fd, uint32_t directions)
 {
 	int copy = copy_of(pid, fd);
@@ -131,6 +143,18 @@ int stuck_wait_ready(pid_t pid, int fd, uint32_t directions)
 	int n = poll(&p, 1, 0);
 	close(copy);
 	return n < 0 ? -1 : directions && (p.revents & p.events) == p.events;
+}
+
+int stuck_wait_takes(pid_t pid, int fd)
+{
+	char name[64], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (proc_slurp(pid, name, &text, NULL))
+		return -1;
+	const char *flags = strstr(text, "flags:");
+	unsigned long mode = flags ? strtoul(flags + strlen("flags:"), NULL, 8) & O_ACCMODE : O_RDWR;
+	free(text);
+	return mode != O_RDONLY;
 }
 
 int stuck_wait_disarmed(pid_t pid, int fd)

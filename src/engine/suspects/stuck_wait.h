@@ -47,6 +47,8 @@ bool stuck_wait_firm(const struct suspect *s, pid_t pid); // it suspended for F,
 // Is the open F ready for all of these? 1, 0, -1 = cannot be told. The copy of the
 // descriptor that this takes is gone when it returns.
 int stuck_wait_ready(pid_t pid, int fd, uint32_t directions);
+// May F be written to? 1, 0, -1 = cannot be told.
+int stuck_wait_takes(pid_t pid, int fd);
 // Has the process fewer descriptors than it may have? 1, 0, -1 = cannot be told.
 int stuck_wait_can_open(pid_t pid);
 // Its last accept found no descriptor free.
@@ -55,6 +57,8 @@ bool stuck_wait_full(const struct suspect *s);
 int stuck_wait_unread(pid_t pid, int fd);
 // Is there anything to be read, or the end of it, and how many bytes? 1, 0, -1 = cannot be told.
 int stuck_wait_readable(pid_t pid, int fd, int *bytes);
+// Has the peer ended what it sends, or is there an error? 1, 0, -1 = cannot be told.
+int stuck_wait_ended(pid_t pid, int fd);
 // Is the timerfd disarmed, with no expiry to be read? 1, 0, -1 = cannot be told.
 int stuck_wait_disarmed(pid_t pid, int fd);
 // Other periodic timers that were made in the same place, for the same set, and are armed. 0: too few of

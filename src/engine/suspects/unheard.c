@@ -59,10 +59,12 @@ static bool add_nested(struct unheard_sets *u, const struct ctp_region *r)
 {
 	struct ctp_walk w = ctp_walk_fds(r);
 	bool more = false;
+	u->filled = 0;
 	for (uint64_t fd = ctp_walk_from(&w, 0); fd < w.n; fd = ctp_walk_from(&w, fd + 1)) {
 		struct ctp_fd f, of;
 		if (r->fds[fd].kind != CTP_FD_EPOLL || !inspect_fd(r, fd, &f) || f.life != CTP_FD_OPEN)
 			continue;
+		u->filled += (f.flags & CTP_FD_ROWS) != 0;
 		bool is =
 			f.polled || (f.flags & CTP_FD_MANYREGS) ||
 			(f.reg_epfd >= 0 && (f.reg_events & CTP_REG_EVENTS) && unheard_polled(u, f.reg_epfd));
@@ -110,7 +112,7 @@ void unheard_sets_deinit(struct unheard_sets *u)
 
 bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f)
 {
-	if (f->reg_epfd < 0 && f->polled && f->waiter[0])
+	if (f->reg_epfd < 0 && ((f->polled && f->waiter[0]) || (f->polled > f->polled_out && f->waiter[1])))
 		return true;
 	if (f->reg_epfd < 0)
 		return (f->flags & (CTP_FD_REFUSED | CTP_FD_LISTENS)) || f->event_time;
@@ -119,7 +121,24 @@ bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f)
 	if ((f->waiter[0] && !(f->reg_events & DATA_EVENTS)) ||
 	    (f->waiter[1] && !(f->reg_events & OUT_EVENTS)))
 		return true;
-	return u->known && u->n && !(f->flags & CTP_FD_MANYREGS) && !unheard_polled(u, f->reg_epfd);
+	bool one_of = u->known ? u->n : u->filled > 1 && (f->waiter[0] | f->waiter[1]);
+	return one_of && !(f->flags & CTP_FD_MANYREGS) && !unheard_polled(u, f->reg_epfd);
+}
+
+// Its last try was a write: as its registration told, or, where it made none, as the try did.
+static bool wrote_last(const struct ctp_wait *wait)
+{
+	const uint32_t said = CTP_WAIT_REGISTERED | CTP_WAIT_REFUSED | CTP_WAIT_FULL;
+	return (wait->how & CTP_WAIT_WROTE) || ((wait->how & CTP_WAIT_EAGAIN) && !(wait->how & said) &&
+						(wait->events & OUT_EVENTS) && !(wait->events & EPOLLIN));
+}
+
+// It wrote in vain, and was polled since for what there is to be read: that it wanted to write is not sure.
+static bool is_told_otherwise(const struct suspect *s)
+{
+	const struct ctp_fd *f = &s->c.was;
+	return s->wait >= 0 && wrote_last(&s->s.waits[s->wait]) && f->polled > f->polled_out &&
+	       f->polled > ctp_state_latest(&s->s);
 }
 
 // What is ready would have woken it, where it waits as it did before: with its event, if that came after it
@@ -132,7 +151,7 @@ enum ctp_rule unheard_without_row(struct suspect *s, bool told, bool firm)
 		return RULE_REMOVED;
 	bool left = s->may_be_left && s->ready == 1;
 	firm |= left;
-	if (!firm || s->ready != 1)
+	if (!firm || s->ready != 1 || is_told_otherwise(s))
 		return RULE_NONE;
 	if (told)
 		return tried || left ? RULE_DELIVERED : RULE_NONE;
@@ -149,22 +168,27 @@ bool unheard_masked(const struct suspect *s, uint32_t events, bool firm)
 	       (firm || (s->c.was.reg_by == s->s.id && s->ready == 1));
 }
 
-// No event of F came since it suspended, and none resumed it before where it stands.
-static bool waits_elsewhere(const struct suspect *s)
+// No event of F came since it suspended, and none that such a mask brings resumed it before where it stands.
+// `other`: what resumed it there can be told to be of another mask.
+static bool waits_elsewhere(const struct suspect *s, bool other)
 {
-	return s->c.was.event_time < s->s.since && !ctp_stands_there(&s->c.was, &s->s) && !ctp_in_pool(&s->s);
+	return s->c.was.event_time < s->s.since && !ctp_in_pool(&s->s) &&
+	       (other || !ctp_stands_there(&s->c.was, &s->s));
 }
 
 // It has written before, so its last write is no connect that is under way; and it does not stand where it
-// waits for what it reads.
+// waits for what it reads: nor does who never read F.
 bool unheard_wrote(const struct suspect *s, uint32_t events)
 {
 	const struct ctp_fd *f = &s->c.was;
-	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_WROTE) && (events & EPOLLIN) &&
-	       !(events & OUT_EVENTS) && (f->last_out & ~CTP_FD_SEVERAL) == s->s.id && waits_elsewhere(s);
+	bool reads = (f->last_in & CTP_FD_SEVERAL) || (f->last_in & ~CTP_FD_SEVERAL) == s->s.id;
+	return s->wait >= 0 && wrote_last(&s->s.waits[s->wait]) && (events & CTP_REG_EVENTS) &&
+	       !(events & OUT_EVENTS) && (f->last_out & ~CTP_FD_SEVERAL) == s->s.id &&
+	       waits_elsewhere(s, !reads);
 }
 
-// It does not stand where it waits for what such a registration brings: urgent data, or the end.
+// It does not stand where it waits for what such a registration brings: urgent data, or the end. Who alone
+// has read F before was resumed there by what it read.
 bool unheard_wrong_mask(const struct suspect *s, uint32_t events)
 {
 	const struct ctp_fd *f = &s->c.was;
@@ -172,7 +196,34 @@ bool unheard_wrong_mask(const struct suspect *s, uint32_t events)
 	bool reads = (how & CTP_WAIT_REGISTERED) || (how && (s->s.waits[s->wait].events & EPOLLIN));
 	return (how & CTP_WAIT_EAGAIN) && !(how & others) && reads && (events & CTP_REG_EVENTS) &&
 	       !(events & (DATA_EVENTS | OUT_EVENTS)) && !(f->flags & (CTP_FD_RESTORED | CTP_FD_LISTENS)) &&
-	       waits_elsewhere(s);
+	       waits_elsewhere(s, f->last_in == s->s.id);
+}
+
+// The end of a pipe that is read never has room.
+static bool reads_wrong(const struct suspect *s, pid_t pid, uint32_t events)
+{
+	uint32_t beside = (events & ~OUT_EVENTS) | EPOLLERR; // an error comes unasked
+	return unheard_wrong_mask(s, events) || ((events & OUT_EVENTS) && unheard_wrong_mask(s, beside) &&
+						 stuck_wait_takes(pid, s->c.fd) == 0);
+}
+
+bool unheard_find_wrong(struct suspect *s, struct unheard_sets *u, pid_t pid, uint32_t events, bool *watch)
+{
+	const struct ctp_fd *f = &s->c.was;
+	uint64_t polled = f->polled > f->polled_out ? f->polled : f->polled_out;
+	bool given = !events;
+	if (s->wait < 0 || (given && polled <= ctp_state_latest(&s->s)))
+		return false;
+	if (given)
+		events = unheard_given(u, pid, s->c.fd);
+	bool writes = given && unheard_wrote(s, events);
+	if (!writes && !reads_wrong(s, pid, events))
+		return false;
+	bool is = stuck_wait_ready(pid, s->c.fd, writes ? EPOLLOUT : EPOLLIN) == 1;
+	*(writes ? &s->wrote : &s->wrong_mask) = is;
+	*watch |= !is;
+	s->ready = is ? 1 : s->ready;
+	return is;
 }
 
 bool unheard_may_be_left(const struct suspect *s, bool firm)
@@ -188,12 +239,19 @@ bool unheard_may_be_left(const struct suspect *s, bool firm)
 	       !(s->s.flags & CTP_STATE_MOREWAITS) && (s->s.waits[s->wait].how & told);
 }
 
-static int64_t unread(struct queued *q, pid_t pid, int fd, bool asleep)
+// The end of what F brings counts as what is unread, where its event came after a read in vain: who has read
+// all that it wanted is told of nothing.
+static bool end_counts(const struct suspect *s)
 {
-	int bytes = 0;
-	if (!asleep)
-		return queued_bytes(q, pid, fd);
-	int is = stuck_wait_readable(pid, fd, &bytes);
+	return s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN) &&
+	       s->c.was.event_time >= s->s.since;
+}
+
+int64_t unheard_unread(const struct suspect *s, pid_t pid)
+{
+	int bytes = 0, is = stuck_wait_readable(pid, s->c.fd, &bytes);
+	if (is == 1 && !bytes && end_counts(s) && stuck_wait_ended(pid, s->c.fd) == 1)
+		return 1;
 	return is == 1 ? bytes : is;
 }
 
@@ -202,7 +260,7 @@ bool unheard_find_left(struct suspect *s, bool firm, struct queued *q, pid_t pid
 	s->may_be_left = unheard_may_be_left(s, firm);
 	if (!s->may_be_left)
 		return false;
-	int64_t bytes = late ? 0 : unread(q, pid, s->c.fd, asleep);
+	int64_t bytes = late ? 0 : asleep ? unheard_unread(s, pid) : queued_bytes(q, pid, s->c.fd);
 	s->may_be_left = bytes > 0;
 	s->queued = bytes > 0 && !asleep ? bytes : 0;
 	s->ready = bytes > 0 ? 1 : s->ready;
@@ -223,4 +281,15 @@ void unheard_note_left(struct suspect *s, int64_t bytes, uint64_t now_ns)
 bool unheard_abandoned(pid_t pid, int epfd)
 {
 	return stuck_wait_ready(pid, epfd, EPOLLIN) == 1;
+}
+
+bool unheard_passed_by(struct unheard_sets *u, const struct suspect *s, pid_t pid, int epfd)
+{
+	if (s->c.was.event_time >= s->s.since || s->wait < 0 || !(s->s.waits[s->wait].how & CTP_WAIT_EAGAIN))
+		return false;
+	if (u->asked_set != epfd + 1) {
+		u->asked_set = epfd + 1;
+		u->waits = unheard_abandoned(pid, epfd);
+	}
+	return u->waits && stuck_wait_ready(pid, s->c.fd, stuck_wait_directions(s)) == 1;
 }

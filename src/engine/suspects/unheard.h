@@ -12,10 +12,13 @@
 struct unheard_sets {
 	int32_t *polled;
 	size_t n, room;
+	size_t filled; // open sets in which something was registered, polled or not
 	bool known;
 	struct polled *given; // to poll and select, by threads that sleep there: unheard_given()
 	size_t ngiven;
 	bool asked;
+	int asked_set; // unheard_passed_by(): the one that was asked for last, + 1; 0: none was
+	bool waits;    // its events wait
 };
 void unheard_sets_find(struct unheard_sets *u, const struct ctp_region *r);
 void unheard_sets_deinit(struct unheard_sets *u);
@@ -33,6 +36,9 @@ bool unheard_masked(const struct suspect *s, uint32_t events, bool firm);
 bool unheard_wrote(const struct suspect *s, uint32_t events);
 // Did it read in vain, and come to wait for something else than what there is to read, with these events?
 bool unheard_wrong_mask(const struct suspect *s, uint32_t events);
+// One of these, by what its registrations ask for, or (0: it has none) what poll or select was given, and F
+// is ready for what it tried in vain: marks it. *watch: it may be so soon.
+bool unheard_find_wrong(struct suspect *s, struct unheard_sets *u, pid_t pid, uint32_t events, bool *watch);
 // What threads that sleep in poll or select gave for F, as events of epoll; 0: it stands in none of their
 // sets.
 uint32_t unheard_given(struct unheard_sets *u, pid_t pid, int fd);
@@ -42,7 +48,12 @@ uint32_t unheard_given(struct unheard_sets *u, pid_t pid, int fd);
 bool unheard_may_be_left(const struct suspect *s, bool firm);
 // Is it so, by what is there to be read now? Marks it. True: there may be something soon.
 bool unheard_find_left(struct suspect *s, bool firm, struct queued *q, pid_t pid, bool asleep, bool late);
+// So many bytes are unread; 1 where its end is, and that counts. -1: cannot be told.
+int64_t unheard_unread(const struct suspect *s, pid_t pid);
 // Notes at this look whether there were any: ready, as of now.
 void unheard_note_left(struct suspect *s, int64_t bytes, uint64_t now_ns);
 // May it be told again, by a set that has its row, armed, and that nobody polls? Its events wait there.
 bool unheard_abandoned(pid_t pid, int epfd);
+// Where a loop may come to this set yet: is F ready for what it tried in vain, told of nothing since, and do
+// events wait in the set? If so for long, the loop passes it by.
+bool unheard_passed_by(struct unheard_sets *u, const struct suspect *s, pid_t pid, int epfd);

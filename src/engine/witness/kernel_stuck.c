@@ -91,7 +91,7 @@ static bool put_off(const struct inspection *l, struct suspect *s, const struct 
 	if (s->put_off)
 		return false;
 	inspect_say(a, HOLDS_OPEN, "%s: the program has %s",
-		    s->unregistered || s->wrong_mask || stuck_wait_full(s) ?
+		    s->unregistered || s->wrong_mask || s->wrote || stuck_wait_full(s) ?
 			    "it may be registered again later" :
 			    "its event came, and its resume may be delayed",
 		    timer->what);
@@ -324,7 +324,7 @@ static void note_left(const struct inspection *l, struct suspect *s)
 {
 	int64_t bytes = s->queued       ? s->queued :
 			!s->may_be_left ? 0 :
-			s->ready == 1   ? stuck_wait_unread(l->pid, s->c.fd) :
+			s->ready == 1   ? unheard_unread(s, l->pid) :
 					  s->ready;
 	unheard_note_left(s, bytes, proc_now_ns());
 }
@@ -352,7 +352,8 @@ static void judge_p3(struct inspection *l, struct suspect *s, const struct own_t
 	bool is_ready = ready(l, s, &o, q);
 	note_left(l, s);
 	if (!is_ready || !could_accept(l, s) ||
-	    ((s->unregistered || s->wrong_mask || stuck_wait_full(s)) && put_off(l, s, set, a)))
+	    ((s->unregistered || s->wrong_mask || (s->wrote && !o.n) || stuck_wait_full(s)) &&
+	     put_off(l, s, set, a)))
 		return;
 	if (s->rule == RULE_ONESHOT)
 		one_shot(l, s, &o, set);

@@ -23,7 +23,7 @@ enum { FULL_ASKED = 256 }; // writers that are asked whether they are
 static bool is_full(const struct inspection *l, int fd, uint32_t events, unsigned *asked)
 {
 	return (events & OUT_EVENTS) && *asked < FULL_ASKED && ++*asked &&
-	       stuck_wait_ready(l->pid, fd, EPOLLOUT) == 0;
+	       stuck_wait_ready(l->pid, fd, EPOLLOUT) == 0 && stuck_wait_takes(l->pid, fd) != 0;
 }
 
 int unheard_full_one(const struct inspection *l)
@@ -78,8 +78,8 @@ static void wrong_mask(struct inspection *l, struct suspect *s, const struct unh
 			events |= l->polled[i].v[k].fd == s->c.fd ? l->polled[i].v[k].events : 0;
 	if (rows->n)
 		snprintf(where, sizeof(where), "registered in epoll fd %d for", rows->epfd);
-	if (events & (EPOLLRDHUP | EPOLLPRI))
-		words_events(events & (EPOLLRDHUP | EPOLLPRI), names, sizeof(names));
+	if (events & (EPOLLRDHUP | EPOLLPRI | OUT_EVENTS))
+		words_events(events & (EPOLLRDHUP | EPOLLPRI | OUT_EVENTS), names, sizeof(names));
 	if (full >= 0)
 		inspect_say(
 			a, HOLDS_OPEN,
@@ -91,12 +91,23 @@ static void wrong_mask(struct inspection *l, struct suspect *s, const struct unh
 			    s->c.fd, s->c.gen, where, names);
 }
 
+static void wrote(struct suspect *s, const struct unheard_rows *rows)
+{
+	char where[64] = "in the set that a thread polls it has";
+	if (rows->n)
+		snprintf(where, sizeof(where), "its row in epoll fd %d has", rows->epfd);
+	inspect_say(&s->a[PROOF_P3], HOLDS_TRUE,
+		    "fd %d#%u is writable, and its last write had to wait; %s %s, not EPOLLOUT", s->c.fd,
+		    s->c.gen, where, !rows->n || (rows->events & EPOLLIN) ? "EPOLLIN" : "other events");
+}
+
 static void without_event(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	bool is_refused = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REFUSED);
 	if (rows->needed || (rows->n && !(rows->events & CTP_REG_EVENTS)) ||
-	    (!rows->n && !is_refused && !s->unregistered && !s->wrong_mask) || (rows->n && s->unregistered))
+	    (!rows->n && !is_refused && !s->unregistered && !s->wrong_mask && !s->wrote) ||
+	    (rows->n && s->unregistered))
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u is registered for it, or was a one-shot", s->c.fd,
 			    s->c.gen);
 	else if (kernel_threads_hold(l, s))
@@ -105,12 +116,8 @@ static void without_event(struct inspection *l, struct suspect *s, const struct 
 		unregistered(l, s);
 	else if (s->wrong_mask)
 		wrong_mask(l, s, rows);
-	else if (rows->n && s->wrote)
-		inspect_say(
-			a, HOLDS_TRUE,
-			"fd %d#%u is writable, and its last write had to wait; its row in epoll fd %d has EPOLLIN, "
-			"not EPOLLOUT",
-			s->c.fd, s->c.gen, rows->epfd);
+	else if (s->wrote)
+		wrote(s, rows);
 	else if (rows->n)
 		kernel_say_masked(s, rows->epfd, rows->events);
 	else
@@ -121,8 +128,8 @@ static void without_event(struct inspection *l, struct suspect *s, const struct 
 }
 
 // Who polls may poll this one next: a thread that is not asleep in a loop's wait, or wakes by a timeout and
-// has not made three complete turns since. 0: nobody. *slow: such a timeout is so long that the events have
-// waited for long, and nobody has come to them.
+// has not made three complete turns since. 0: nobody. *slow: such a timeout is so long, or such a thread has
+// turned for so long, that the events have waited for long, and nobody has come to them.
 static uint32_t may_poll(const struct inspection *l, const struct suspect *s, bool *slow)
 {
 	bool waited = proc_now_ns() > s->found_ns + SLOW_NS;
@@ -134,9 +141,10 @@ static uint32_t may_poll(const struct inspection *l, const struct suspect *s, bo
 		bool turned = l->loops && complete_turns_made(l->loops, i, t->uses, s->c.epoch);
 		bool timed = t->wait_timeout_ns > 0 && !turned;
 		bool slept = waited && t->wait_timeout_ns >= (int64_t)LONG_SLEEP_NS;
-		if (!ctp_loop_waits(t) || (timed && !slept))
+		bool turns = !ctp_loop_waits(t), passed = turns && waited && turned && s->ready == 1;
+		if ((turns && !passed) || (timed && !slept))
 			return t->tid;
-		*slow |= timed;
+		*slow |= timed || passed;
 	}
 	return 0;
 }
@@ -148,7 +156,8 @@ static void abandoned(struct inspection *l, struct suspect *s, const struct unhe
 	struct ctp_fd e = {0};
 	int tid = epfd < 0 ? 0 : poller(l, epfd);
 	bool asleep = proc_tasks_asleep(&l->tasks);
-	bool slow;
+	bool slow, told = s->c.was.event_time >= s->s.since;
+	s->ready = !asleep || told ? -1 : stuck_wait_ready(l->pid, s->c.fd, stuck_wait_directions(s));
 	uint32_t next = may_poll(l, s, &slow);
 	if (epfd < 0)
 		inspect_say(a, HOLDS_FALSE, "fd %d#%u has no registration that is armed", s->c.fd, s->c.gen);

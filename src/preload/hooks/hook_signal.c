@@ -34,8 +34,9 @@ void hook_signal_noted(int sig)
 		return;
 	struct ctp_ext *e = ctp_tracer->region.ext;
 	uint64_t now = guest_now();
-	ctp_cas64(sig == SIGTERM ? &e->signal_taken : &e->asked_first, 0,
-		  now); // even in the middle of a hook
+	if (sig != SIGHUP) // most reload by that: it counts as the last one alone
+		ctp_cas64(sig == SIGTERM ? &e->signal_taken : &e->asked_first, 0,
+			  now); // even in the middle of a hook
 	if (sig != SIGTERM)
 		ctp_store64(&e->asked_last, now);
 	struct thread_ctx *g = hook_enter();

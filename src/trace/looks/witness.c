@@ -273,6 +273,7 @@ static int witness_line(void *ctx, const json_t *o)
 	w->ticking = json_integer_value(json_object_get(o, "ticking")) > 0;
 	w->left_unread = json_is_true(json_object_get(o, "left_unread"));
 	w->wrong_mask = json_is_true(json_object_get(o, "wrong_mask"));
+	w->wrote = json_is_true(json_object_get(o, "wrote"));
 	w->slept_long |= json_is_true(json_object_get(o, "slept_long"));
 	return merge_open(w, json_object_get(o, "open"));
 }

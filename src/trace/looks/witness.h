@@ -37,6 +37,7 @@ struct witness {
 	bool left_unread; // bytes of it stayed unread for a second, where that alone speaks for it
 	bool put_off;     // its event came, and a timer of the program's may be what its turn waits for
 	bool wrong_mask;  // it read in vain, and asks for neither what comes nor room
+	bool wrote;       // it wrote in vain, and asks for what comes alone
 	bool unchecked;   // it is parked, and nothing shows that the search finds those that are kept
 	bool ended;       // what it waits for, or its registration: there is a candidate
 	bool slept_long;  // the loops had slept ten times as long as ever before
