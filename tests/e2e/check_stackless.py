@@ -199,6 +199,27 @@ def check_long_waits(case, compiler):
     need("timed" not in text and "CTP029" not in text, text)
 
 
+def check_turns(case, compiler):
+    """Awaited by those who hold a descriptor of which an event may come: a fact all the same, with who awaits them. Where no thread runs
+    any more, no look is needed for their age to grow."""
+    path = program(case, compiler, source=TARGETS / "stackless_disguised.cpp")
+    process = case.ctp_start(path, "turns")
+    process.wait_for("ready")
+
+    def told():
+        lines = looked(case.dir / "ctp.data")
+        still = any(line["what"] == "again" and line["still"] for line in lines)
+        return still and [line for line in lines if line["what"] == "waits" and line["count"] == 3 and "turn" in line["symbol"]]
+
+    until(told, "a look at what waits for long")
+    os.kill(child_of(process.pid), signal.SIGTERM)
+    process.done()
+    text = " ".join(case.analyze().out.split())
+    found = re.search(r"3 C\+\+20 coroutines are suspended in turn stackless_disguised.cpp:\d+ <- serves stackless_disguised.cpp:\d+ for", text)
+    need(found and "CTP029" not in text, text)
+    need("; 3 hold the number of a descriptor of which an event may come" in text or compiler == "clang++", text)
+
+
 def listing(case, pid, *words):
     done = case.run(case.build / "src/ps/ctp-ps", "--json", *words, pid)
     equal(done.status, 0, done.err)
@@ -606,6 +627,7 @@ def checks():
             yield f"ticks/{name}/{short}", lambda case, c=compiler, n=name: check_ticks_sound(case, c, n)
         yield f"lost_traced/{short}", lambda case, c=compiler: check_lost_traced(case, c)
         yield f"long_waits/{short}", lambda case, c=compiler: check_long_waits(case, c)
+        yield f"long_waits/turns/{short}", lambda case, c=compiler: check_turns(case, c)
         for name, (many, verdict) in COUNTED.items():
             yield f"disguised/{name}/{short}", lambda case, c=compiler, n=name, m=many, v=verdict: check_counted(case, c, n, m, v)
         yield f"hostile/forged/{short}", lambda case, c=compiler: check_forged(case, c)

@@ -299,6 +299,60 @@ AWAY static void in_list_beside_timer()
 	timed(fd);
 }
 
+// They wait for a turn that nobody gives them, awaited by who holds a descriptor of which an event may come.
+struct lazy { // starts when it is awaited
+	struct promise_type {
+		struct back {
+			bool await_ready() noexcept { return false; }
+			handle await_suspend(std::coroutine_handle<promise_type> h) noexcept { return h.promise().next; }
+			void await_resume() noexcept {}
+		};
+		handle next;
+		lazy get_return_object() { return lazy{std::coroutine_handle<promise_type>::from_promise(*this)}; }
+		std::suspend_always initial_suspend() noexcept { return {}; }
+		back final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() { std::terminate(); }
+	};
+	std::coroutine_handle<promise_type> h;
+	explicit lazy(std::coroutine_handle<promise_type> h) : h(h) {}
+	lazy(lazy &&o) noexcept : h(std::exchange(o.h, nullptr)) {}
+	~lazy()
+	{
+		if (h)
+			h.destroy();
+	}
+	bool await_ready() { return false; }
+	handle await_suspend(handle next)
+	{
+		h.promise().next = next;
+		return h;
+	}
+	void await_resume() {}
+};
+
+static lazy turn(int fd)
+{
+	co_await hands{[](handle h) { waiters.push_back(h); }};
+	if (write(fd, "!", 1) < 0)
+		abort();
+}
+
+static detached serves(int fd)
+{
+	co_await turn(fd);
+	close(fd);
+}
+
+AWAY static void turns()
+{
+	for (int i = 0; i < count; i++) {
+		int fd = eventfd(0, EFD_CLOEXEC);
+		add(fd, nullptr);
+		serves(fd);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*make)();
@@ -313,6 +367,7 @@ static const struct {
 	{"ring_of_resumed", ring_of_resumed},
 	{"behind_full_block", behind_full_block},
 	{"in_list_beside_timer", in_list_beside_timer},
+	{"turns", turns},
 };
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 
-enum { PLACES_SHOWN = 5 };
+enum { PLACES_SHOWN = 5, ARMED_BYTES = 100 };
 
 struct place {
 	const struct image *m;
@@ -24,22 +24,28 @@ static int by_count(const void *a, const void *b)
 {
 	const struct stackless_wait *x = ((const struct place *)a)->wait,
 				    *y = ((const struct place *)b)->wait;
-	return x->count != y->count ? (x->count < y->count) - (x->count > y->count) :
+	bool xa = x->armed == x->count, ya = y->armed == y->count; // sessions without work are
+	return xa != ya             ? xa - ya :
+	       x->count != y->count ? (x->count < y->count) - (x->count > y->count) :
 				      (x->most_ns < y->most_ns) - (x->most_ns > y->most_ns);
 }
 
 static int say(struct report *r, const struct place *p)
 {
-	char at[PLACE_BYTES], least[32], most[32];
+	char at[PLACE_BYTES], least[32], most[32], armed[ARMED_BYTES] = "";
 	const struct stackless_wait *w = p->wait;
 	place_text(r, p->m, w->stack, PLACE_FRAMES, at, sizeof(at));
 	text_duration(least, sizeof(least), w->least_ns);
 	text_duration(most, sizeof(most), w->most_ns);
+	if (w->armed)
+		snprintf(armed, sizeof(armed),
+			 "; %" PRIu64 " %s the number of a descriptor of which an event may come", w->armed,
+			 w->armed == 1 ? "holds" : "hold");
 	return results_fact(&r->results, "INFO", w->count,
 			    "%" PRIu64 " C++20 coroutine%s suspended%s for at least %s%s%s; no look has seen "
-			    "one of them resumed",
+			    "one of them resumed%s",
 			    w->count, w->count == 1 ? " is" : "s are", at, least,
-			    w->count == 1 ? "" : ", the longest for ", w->count == 1 ? "" : most);
+			    w->count == 1 ? "" : ", the longest for ", w->count == 1 ? "" : most, armed);
 }
 
 int stackless_waits_facts(struct report *r)

@@ -117,6 +117,11 @@ static void show_stackless(struct text_wrap *wrap, const struct report *r)
 	if (s.before_end_ns)
 		snprintf(when, sizeof(when), ", as of %s%s before the end", s.looks > 1 ? "up to " : "",
 			 span);
+	if (s.before_end_ns > s.waits_before_ns) {
+		size_t at = strlen(when);
+		text_duration(span, sizeof(span), s.waits_before_ns);
+		snprintf(when + at, sizeof(when) - at, ", who waits as of %s before it", span);
+	}
 	snprintf(piece, sizeof(piece),
 		 "C++20 coroutines: %" PRIu64 " suspended, %" PRIu64 " never started, %" PRIu64
 		 " at their end, %" PRIu64 " running, %" PRIu64 " that may have ended%s",

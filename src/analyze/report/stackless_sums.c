@@ -13,11 +13,11 @@
 extern const struct pass pass_never_started;
 
 // How long before the end of its process the image was looked at last; 0: at the end.
-static uint64_t before_end(const struct world *w, const struct image *m)
+static uint64_t before_end(const struct world *w, const struct image *m, uint64_t ns)
 {
 	uint64_t end = m->snapshot_ns ? m->snapshot_ns : w->snapshot_ns;
-	bool before = !m->stackless.final && m->stackless.ns && m->stackless.ns < end;
-	return before ? end - m->stackless.ns : 0;
+	bool before = !m->stackless.final && ns && ns < end;
+	return before ? end - ns : 0;
 }
 
 struct stackless_sums stackless_sums(const struct report *r)
@@ -39,8 +39,11 @@ struct stackless_sums stackless_sums(const struct report *r)
 		for (size_t k = 0; k < l->ndestroyed; k++)
 			s.destroyed += l->destroyed[k].count;
 		s.why = l->undecided ? l->why : s.why;
-		uint64_t before = before_end(r->world, &r->world->images[i]);
+		uint64_t before = before_end(r->world, &r->world->images[i], l->ns);
 		s.before_end_ns = before > s.before_end_ns ? before : s.before_end_ns;
+		before =
+			before_end(r->world, &r->world->images[i], l->again_ns > l->ns ? l->again_ns : l->ns);
+		s.waits_before_ns = before > s.waits_before_ns ? before : s.waits_before_ns;
 		s.looks++;
 	}
 	for (size_t i = 0; i < r->nfindings; i++)

@@ -14,6 +14,7 @@ struct stackless_sums {
 	uint64_t destroyed;        // while they were suspended, of those whose birth was seen
 	uint64_t unseen;           // functions of such coroutines in images at which no look could be made
 	uint64_t before_end_ns;    // of what was not looked at when its process ended, the oldest; 0: none
+	uint64_t waits_before_ns;  // the same of a later look, which told at least who waits
 };
 
 struct stackless_sums stackless_sums(const struct report *r);

@@ -34,6 +34,8 @@ struct awaiting_one { // by row of the list
 	enum known_how how; // of one that is lost: is its kind kept in a form that is searched for?
 	bool ends;          // words that lead to it were left out, as the ends of other blocks
 	bool armed;         // an event may come that leads to it, or of a descriptor whose number it holds
+	bool led;           // by the data of a registration of which an event may come
+	bool told;          // an earlier look has told of it, and this one could not
 	uint64_t since_ns;  // a look saw it, and none saw a change since; 0: it is not known
 	uint64_t digest;    // frame_digest.h: of one that there is something to tell of
 };

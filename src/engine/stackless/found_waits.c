@@ -223,7 +223,7 @@ static void note_registrations(struct noting *n)
 		if (row == STACKLESS_NONE || !waits(n->a, row))
 			continue;
 		known_waits_sure(&n->f->known, place_of(&n->a->list.v[row]));
-		n->a->v[row].armed = true;
+		n->a->v[row].armed = n->a->v[row].led = true;
 	}
 }
 
@@ -260,9 +260,46 @@ void found_waits_note(struct found_waits *f, struct awaiting *a, const struct in
 	for (uint32_t i = 0; i < a->list.n; i++)
 		if (a->v[i].answer > AWAITING_REACHED)
 			decide(&n, i);
+	for (size_t i = 0; i < n.seen.n; i++) {
+		const struct awaiting_one *one = &a->v[stackless_row(&a->list, n.seen.v[i].at)];
+		n.seen.v[i].armed = one->armed;
+		n.seen.v[i].led = one->led;
+		n.seen.v[i].told = one->answer > AWAITING_REACHED;
+	}
 	frame_fds_deinit(&n.fds);
 	seen_waits_deinit(&f->seen);
 	f->seen = n.seen;
+}
+
+void found_waits_look(struct found_waits *f, struct awaiting *a, const struct inspection *l)
+{
+	struct noting n = {.f = f, .a = a, .l = l, .ns = proc_now_ns()};
+	frame_fds_init(&n.fds, l);
+	for (uint32_t i = 0; i < a->list.n && n.seen.n < SEEN_MOST && !inspect_late(l); i++) {
+		const struct stackless *s = &a->list.v[i];
+		struct awaiting_one *one = &a->v[i];
+		if (!waits(a, i))
+			continue;
+		uint64_t created = born(l, s->at);
+		struct frame_fd_answer fds = frame_fds_of(&n.fds, l, s, created);
+		struct seen_wait now = {.at = s->at,
+					.created = created,
+					.event = fds.event,
+					.armed = fds.armed,
+					.since_ns = n.ns,
+					.digest = frame_digest(l->pid, &s->block)};
+		const struct seen_wait *then = seen_waits_find(&f->seen, s->at);
+		now = then && seen_waits_same(then, &now) ? *then : now;
+		one->since_ns = now.since_ns;
+		one->armed = now.armed;
+		one->led = now.led;
+		one->told = now.told;
+		seen_waits_add(&n.seen, &now);
+	}
+	frame_fds_deinit(&n.fds);
+	struct seen_waits *gone = inspect_late(l) ? &n.seen : &f->seen;
+	seen_waits_deinit(gone);
+	*gone = gone == &f->seen ? n.seen : *gone;
 }
 
 void found_waits_deinit(struct found_waits *f)

@@ -17,4 +17,7 @@ struct found_waits {
 // was closed. a->v has the answers; there it is noted of each that is lost whether its kind is known, and of
 // each that waits since when.
 void found_waits_note(struct found_waits *f, struct awaiting *a, const struct inspection *l, struct graph *g);
+// A look that could not tell what leads where: since when each waits, as its frame says. a->v has the rest as
+// the last look that could tell has left it.
+void found_waits_look(struct found_waits *f, struct awaiting *a, const struct inspection *l);
 void found_waits_deinit(struct found_waits *f);

@@ -17,6 +17,7 @@ struct seen_wait {
 	uint64_t since_ns; // of the first look that saw it so
 	uint64_t words[SEEN_WORDS];
 	unsigned nwords;
+	bool armed, led, told; // awaiting.h
 	enum {
 		SEEN_FOUND,
 		SEEN_TAKEN, // no word leads to it any more, and no other coroutine's handle took the place

@@ -13,9 +13,9 @@
 #include "base/idmap.h"
 #include "ctp/births.h"
 #include "engine/stackless/destroyed.h"
+#include "engine/stackless/stackless_stack.h"
 
-#define LONG_NS 1000000000ULL
-enum { LINES_MOST = 10000, STACK_MOST = 32, LONG_MOST = 64 };
+enum { LINES_MOST = 10000 };
 
 static void put(FILE *out, json_t *o)
 {
@@ -29,63 +29,6 @@ static json_t *hex(uint64_t v)
 	char text[32];
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
 	return json_string(text);
-}
-
-// For readers that do not know "place": GCC's landing has the line of the await, or the next one; Clang's
-// store has.
-static uint64_t place_of(const struct stackless *s, const struct suspension *c)
-{
-	bool by_store = s->pair->maker == PAIR_CLANG || s->state == STACKLESS_INITIAL;
-	uint64_t pc = by_store && c->store ? c->store : c->landing ? c->landing : c->store;
-	return (pc ? pc : s->pair->resume) + 1;
-}
-
-static json_t *steps(const struct suspension_step *v, unsigned n)
-{
-	json_t *a = json_array();
-	for (unsigned i = 0; i < n; i++)
-		json_array_append_new(
-			a, v[i].calls ? json_pack("[o, o]", hex(v[i].at), hex(v[i].calls)) : hex(v[i].at));
-	return a;
-}
-
-static void put_place(FILE *out, uint64_t pc, const struct suspension *c)
-{
-	put(out, json_pack("{s:i, s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "v", 1, "what",
-			   "place", "pc", hex(pc), "by", c->gcc ? "gcc" : "clang", "initial", (int)c->initial,
-			   "merged", (int)c->merged, "resume", hex(c->resume), "asks", hex(c->asks),
-			   "landing", hex(c->landing), "store", hex(c->store), "behind",
-			   steps(c->behind, c->nbehind), "before", steps(c->before, c->nbefore)));
-}
-
-// Each place is told once: debug information is needed to make a line of it. Two states may have one address:
-// the second one's is then further within the same instruction.
-static uint64_t told_place(FILE *out, struct idmap *told, const struct stackless *s,
-			   const struct suspension *c)
-{
-	enum { WITHIN = 3 };
-	uint64_t pc = place_of(s, c);
-	uint32_t state = (uint32_t)((s->pair->resume << 8 ^ s->index ^ (uint64_t)s->state << 24) & INT32_MAX);
-	for (unsigned i = 0; i < WITHIN; i++) {
-		uint32_t there = idmap_get(told, pc + i);
-		if (there == state)
-			return pc + i;
-		if (there == IDMAP_NONE && !idmap_set(told, pc + i, state)) {
-			put_place(out, pc + i, c);
-			return pc + i;
-		}
-	}
-	return pc;
-}
-
-static json_t *stack(FILE *out, struct awaiting *a, struct idmap *told, uint32_t row)
-{
-	json_t *v = json_array();
-	for (size_t n = 0; row != STACKLESS_NONE && n < STACK_MOST; n++, row = a->list.v[row].awaited_by) {
-		const struct suspension c = stackless_at(&a->list, &a->list.v[row]);
-		json_array_append_new(v, hex(told_place(out, told, &a->list.v[row], &c)));
-	}
-	return v;
 }
 
 static json_t *open_ways(const struct inspection *l, uint64_t id)
@@ -129,8 +72,8 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 			      "coroutine", "id", (json_int_t)s->at, "state", stackless_state_name(s->state),
 			      "answer", answer_word(one->answer), "symbol", s->pair->symbol, "may_be_initial",
 			      stackless_may_be_initial(s), "single", single, "known", one->how == KNOWN_FOUND,
-			      "how", known_how_name(one->how), "stack", stack(out, a, told, row), "open",
-			      open_ways(l, s->block.lo));
+			      "how", known_how_name(one->how), "stack",
+			      stackless_stack_lines(out, a, told, row), "open", open_ways(l, s->block.lo));
 	struct ctp_birth b;
 	if (o && ctp_births_find(l->r, s->at, &b))
 		json_object_set_new(o, "created",
@@ -143,57 +86,6 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 	if (o && one->close)
 		json_object_set_new(o, "close", close_of(one->close));
 	put(out, o);
-}
-
-// ------------------------------------------------------- who waits for long
-
-struct long_wait {
-	const struct stackless *first;
-	uint32_t row; // of that one
-	size_t n;
-	uint64_t least_ns, most_ns;
-};
-
-// Reached by memory alone, of long standing, and no event of a descriptor is awaited, as far as is known.
-static bool waits_long(const struct awaiting *a, uint32_t row, uint64_t ns)
-{
-	const struct awaiting_one *one = &a->v[row];
-	return one->answer == AWAITING_REACHED && !one->armed &&
-	       a->list.v[row].state == STACKLESS_SUSPENDED && one->since_ns && ns > one->since_ns &&
-	       ns - one->since_ns >= LONG_NS;
-}
-
-static struct long_wait *wait_at(struct long_wait *v, size_t *n, const struct stackless *s)
-{
-	for (size_t i = 0; i < *n; i++)
-		if (v[i].first->pair == s->pair && v[i].first->index == s->index)
-			return &v[i];
-	if (*n == LONG_MOST)
-		return NULL;
-	v[*n] = (struct long_wait){.first = s, .least_ns = UINT64_MAX};
-	return &v[(*n)++];
-}
-
-static void long_waits(FILE *out, struct awaiting *a, struct idmap *told, uint64_t ns)
-{
-	struct long_wait v[LONG_MOST];
-	size_t n = 0;
-	for (uint32_t i = 0; i < a->list.n; i++) {
-		struct long_wait *w = waits_long(a, i, ns) ? wait_at(v, &n, &a->list.v[i]) : NULL;
-		if (!w)
-			continue;
-		uint64_t age = ns - a->v[i].since_ns;
-		w->row = w->n++ ? w->row : i;
-		w->least_ns = age < w->least_ns ? age : w->least_ns;
-		w->most_ns = age > w->most_ns ? age : w->most_ns;
-	}
-	for (size_t i = 0; i < n; i++) {
-		json_t *at = stack(out, a, told, v[i].row);
-		put(out,
-		    json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:o}", "v", 1, "what", "waits", "symbol",
-			      v[i].first->pair->symbol, "count", (json_int_t)v[i].n, "least_ns",
-			      (json_int_t)v[i].least_ns, "most_ns", (json_int_t)v[i].most_ns, "stack", at));
-	}
 }
 
 static void counts(FILE *out, const struct awaiting *a, const struct inspection *l, uint64_t ns)
@@ -225,23 +117,23 @@ static void counts(FILE *out, const struct awaiting *a, const struct inspection 
 		      (json_int_t)l->scanned_bytes));
 }
 
-void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspection *l, uint64_t ns)
+void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspection *l, struct long_waits *w,
+			   uint64_t ns)
 {
-	struct idmap told = {0};
 	size_t lines = 0;
 	rewind(out);
+	long_waits_clear(w);
 	if (ftruncate(fileno(out), 0))
 		return;
 	counts(out, a, l, ns);
 	for (uint32_t i = 0; i < a->list.n && lines < LINES_MOST; i++)
 		if (a->v[i].answer > AWAITING_REACHED) {
-			coroutine(out, a, l, &told, i);
+			coroutine(out, a, l, &w->told, i);
 			lines++;
 		}
-	long_waits(out, a, &told, ns);
-	idmap_deinit(&told);
 	destroyed_write(out, &a->functions->pairs, l->r);
-	fflush(out);
+	long_waits_note(w, a);
+	long_waits_write(w, out, ns, LONG_FULL);
 }
 
 void stackless_lines_unseen(FILE *out, size_t functions)

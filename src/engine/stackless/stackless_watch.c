@@ -2,9 +2,10 @@
 //
 // When to inspect. A live inspection reads epoll sets and memory, so it needs a reason: a descriptor was
 // closed whose registration had data; or threads have run since the last one, which is looked at ever more
-// rarely. It is made when no thread ran for 30 ms, and costs a twentieth of a CPU at most. Of a program that
-// ticks faster the pauses are hunted for. The final inspection is always made, if the program has such
-// coroutines.
+// rarely, though every two seconds if that costs a hundredth of a CPU. It is made when no thread ran for 30
+// ms, and costs a twentieth of a CPU at most. Of a program that ticks faster the pauses are hunted for. One
+// that was cut short tells at least whose frames are as they were; and if no thread has run, then all is as
+// it was. The final inspection is always made, if the program has such coroutines.
 #include "engine/stackless/stackless_watch.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "engine/stackless/destroyed.h"
 #include "engine/stackless/found_waits.h"
 #include "engine/stackless/lasting.h"
+#include "engine/stackless/long_waits.h"
 #include "engine/stackless/stackless_lines.h"
 #include "engine/witness/quiescent.h"
 
@@ -28,6 +30,8 @@ enum {
 	REST_MS = 250,
 	REST_MOST_MS = 8000,
 	REST_BUSY_MS = 1000,
+	REST_CHEAP_MS = 2000,
+	SHARE = 100, // of the time, for looks that nothing but running threads is the reason for
 	MISSED = 3,
 	HUNT_MS = 80,
 	HUNTS_MS = 500,
@@ -53,10 +57,13 @@ struct stackless_watch {
 	struct closes closes;
 	struct found_waits kinds;
 	struct lasting lasting; // of the last look that could tell
-	struct proc_tasks last; // threads at the last check
-	uint64_t moved;         // of the tables, when the closes were read
+	struct long_waits waits;
+	struct proc_tasks last;   // threads at the last check
+	struct proc_tasks looked; // at the last look; empty: one ran meanwhile
+	uint64_t moved;           // of the tables, when the closes were read
 	uint64_t note_ns, check_ns;
 	uint64_t rest_ns, rest_step_ns; // a look without a close: not before; and how long until the next one
+	uint64_t still_ns;              // whether a thread has run since: not before
 	uint64_t asked_ns, asked_step_ns; // the same of the question whether it has such functions
 	struct hunt hunt;
 	bool due;            // a close was not looked at
@@ -86,7 +93,9 @@ void stackless_watch_free(struct stackless_watch *w)
 	closes_deinit(&w->closes);
 	found_waits_deinit(&w->kinds);
 	lasting_deinit(&w->lasting);
+	long_waits_deinit(&w->waits);
 	proc_tasks_deinit(&w->last);
+	proc_tasks_deinit(&w->looked);
 	free(w);
 }
 
@@ -105,6 +114,7 @@ bool stackless_watch_any(struct stackless_watch *w)
 struct looking {
 	struct awaiting a;
 	struct found_waits *kinds;
+	bool answered;
 };
 
 static bool find(struct inspection *l)
@@ -124,6 +134,7 @@ static void answer(struct inspection *l, struct graph *g)
 	struct looking *k = l->others->ctx;
 	awaiting_answer(&k->a, l, g);
 	found_waits_note(k->kinds, &k->a, l, g);
+	k->answered = true;
 }
 
 // What leads where could not be told. True: what an earlier look told stays, as far as nothing has changed.
@@ -147,7 +158,7 @@ static bool asks_for_quiet(const struct awaiting *a)
 // False: a thread ran meanwhile; more could be told another time.
 static bool inspect(struct stackless_watch *w, struct inspection *l)
 {
-	struct looking k = {{.functions = &w->functions, .closes = &w->closes}, &w->kinds};
+	struct looking k = {{.functions = &w->functions, .closes = &w->closes}, &w->kinds, false};
 	struct awaiting *a = &k.a;
 	const struct inspect_others others = {find, prepare, answer, &k};
 	uint64_t ns = proc_now_ns();
@@ -163,6 +174,8 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 	if (!a->found && !signals_late(l->deadline_ns))
 		awaiting_find(a, l); // it could not be held: what there is can be said
 	w->found |= a->found;
+	if (a->found && !k.answered)
+		found_waits_look(&w->kinds, a, l);
 	if (a->found &&
 	    (a->list.n || w->written || destroyed_any(w->r))) { // that all have ended is told, too
 		if (asks_for_quiet(a))
@@ -177,8 +190,11 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 			w->half = half;
 			w->decided |= told || half;
 			lasting_note(&w->lasting, a, w->r, w->pid, l->deadline_ns);
-			stackless_lines_write(w->out, a, l, ns);
+			stackless_lines_write(w->out, a, l, &w->waits, ns);
 			lasting_control(&w->lasting, w->out);
+		} else {
+			long_waits_note(&w->waits, a);
+			long_waits_write(&w->waits, w->out, ns, LONG_AGAIN);
 		}
 		w->written = true;
 		w->told = told || (w->told && moved == w->told_moved);
@@ -246,6 +262,30 @@ static bool may_have_any(struct stackless_watch *w, uint64_t now)
 	return stackless_watch_any(w);
 }
 
+// A look that changes nothing is made every now and then: how soon, for what it has cost?
+static uint64_t rest_most(uint64_t cost)
+{
+	uint64_t most = SHARE * cost;
+	most = most > REST_CHEAP_MS * MS ? most : REST_CHEAP_MS * MS;
+	return most < REST_MOST_MS * MS ? most : REST_MOST_MS * MS;
+}
+
+// No hook has seen a thread move. If none has run at all, then what the last look has told is so still.
+static void look_at_rest(struct stackless_watch *w, uint64_t now)
+{
+	struct proc_tasks tasks = {0};
+	uint64_t used = used_ns();
+	if (proc_tasks_read(w->pid, false, &tasks))
+		return;
+	w->again = !proc_tasks_still(&w->looked, &tasks);
+	proc_tasks_deinit(&tasks);
+	if (w->again)
+		return;
+	if (w->written)
+		long_waits_write(&w->waits, w->out, now, LONG_STILL);
+	w->still_ns = now + rest_most(used_ns() - used);
+}
+
 bool stackless_watch_poll(struct stackless_watch *w)
 {
 	uint64_t now = proc_now_ns(), moved = ctp_region_moves(w->r);
@@ -254,6 +294,8 @@ bool stackless_watch_poll(struct stackless_watch *w)
 		w->moved = moved;
 		w->note_ns = now + NOTE_MS * MS;
 	}
+	if (!w->due && !w->again && w->looked.n && moved == w->told_moved && now >= w->still_ns)
+		look_at_rest(w, now);
 	bool later = (moved != w->told_moved || w->again) && now >= w->rest_ns;
 	if ((!w->due && !later) || now < w->check_ns || !may_have_any(w, now))
 		return false;
@@ -266,16 +308,21 @@ bool stackless_watch_poll(struct stackless_watch *w)
 			       .idle = true,
 			       .deadline_ns = proc_now_ns() + LIVE_MS * MS};
 	bool told = inspect(w, &l);
-	uint64_t most = (told ? REST_MOST_MS : REST_BUSY_MS) * MS;
+	uint64_t cost = used_ns() - used, most = told ? rest_most(cost) : REST_BUSY_MS * MS;
 	w->rest_step_ns = w->due || !w->rest_step_ns ? REST_MS * MS : w->rest_step_ns * 2;
 	w->rest_step_ns = w->rest_step_ns < most ? w->rest_step_ns : most;
 	w->rest_ns = now + w->rest_step_ns;
+	w->still_ns = now + REST_CHEAP_MS * MS;
 	w->due &= !told;
 	w->again = !told;
 	w->told_moved = moved;
-	uint64_t cost = used_ns() - used;
 	w->check_ns = proc_now_ns() + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
-	proc_tasks_deinit(&w->last);
+	proc_tasks_deinit(&w->looked);
+	if (told)
+		w->looked = w->last;
+	else
+		proc_tasks_deinit(&w->last);
+	w->last = (struct proc_tasks){0};
 	return false;
 }
 

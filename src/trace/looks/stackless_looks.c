@@ -173,9 +173,25 @@ static int add_wait(struct stackless_looks *l, const json_t *o)
 	struct stackless_wait *w = &l->waits[l->nwaits++];
 	*w = (struct stackless_wait){.symbol = symbol,
 				     .count = number(o, "count"),
+				     .armed = number(o, "armed"),
 				     .least_ns = number(o, "least_ns"),
 				     .most_ns = number(o, "most_ns")};
 	return slices_stack_of(l->stacks, json_object_get(o, "stack"), SLICES_OUTERMOST, &w->stack);
+}
+
+static void drop_waits(struct stackless_looks *l)
+{
+	for (size_t i = 0; i < l->nwaits; i++)
+		free(l->waits[i].symbol);
+	l->nwaits = 0;
+}
+
+// The frames were looked at again; `still`: no thread had run.
+static void look_again(struct stackless_looks *l, const json_t *o)
+{
+	drop_waits(l);
+	l->again_ns = number(o, "ns");
+	l->ns = flag(o, "still") ? l->again_ns : l->ns;
 }
 
 static void read_steps(struct stackless_steps *s, const json_t *a)
@@ -261,6 +277,10 @@ static int line(void *looks, const json_t *o)
 		return add_destroyed(l, o);
 	if (what && !strcmp(what, "waits"))
 		return add_wait(l, o);
+	if (what && !strcmp(what, "again")) {
+		look_again(l, o);
+		return 0;
+	}
 	if (what && !strcmp(what, "withdrawn")) {
 		withdraw(l, number(o, "id"));
 		return 0;
@@ -298,8 +318,7 @@ void stackless_looks_deinit(struct stackless_looks *s)
 		seen_deinit(&s->v[i]);
 	for (size_t i = 0; i < s->ndestroyed; i++)
 		free(s->destroyed[i].symbol);
-	for (size_t i = 0; i < s->nwaits; i++)
-		free(s->waits[i].symbol);
+	drop_waits(s);
 	free(s->waits);
 	free(s->destroyed);
 	free(s->places);

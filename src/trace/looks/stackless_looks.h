@@ -51,10 +51,11 @@ struct stackless_destroyed { // while they were suspended
 	uint32_t created_stack, first_stack; // stack ids: of their creation, of the first one's end
 };
 
-struct stackless_wait { // at one place, for long, reached and none of them resumed
+struct stackless_wait { // at one place, for long, and none of them resumed
 	char *symbol;
-	uint64_t count, least_ns, most_ns;
-	uint32_t stack; // of the first one
+	uint64_t count, armed, least_ns,
+		most_ns; // armed: how many hold the number of a registered descriptor
+	uint32_t stack;  // of the first one
 };
 
 enum { STACKLESS_STEPS = 32 };
@@ -74,6 +75,7 @@ struct stackless_place { // what the code says of one place that stands in these
 struct stackless_looks {
 	bool looked, final;
 	uint64_t ns;
+	uint64_t again_ns; // of `waits`, if they are of a later look; 0: they are not
 	uint64_t total, suspended, initial, last, running, destroying,
 		may_have_ended; // last: at its end, and kept
 	uint64_t undecided;     // suspended, and it could not be told what leads to them: `why`
