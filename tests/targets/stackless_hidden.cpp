@@ -28,11 +28,25 @@ struct detached { // starts at once, and owns itself
 };
 
 static const size_t count = 3;
-static uintptr_t hidden[2 * count];
+static const unsigned bits = 48;
+static unsigned short hidden[2 * count][bits]; // a bit each, in an order of their own, and no digits
 static size_t nhidden;
 static void *kept_plainly;
 static volatile int turns;
 static void *volatile used;
+
+static unsigned short coded(unsigned bit, uintptr_t is_set)
+{
+	return (unsigned short)(300 + bit % 5 * 7 + is_set);
+}
+
+AWAY static void *shown(size_t i)
+{
+	uintptr_t frame = 0;
+	for (unsigned bit = 0; bit < bits; bit++)
+		frame |= (uintptr_t)(hidden[i][bit * 29 % bits] - coded(bit, 0)) << bit;
+	return (void *)frame;
+}
 
 AWAY static void hide(void *frame)
 {
@@ -40,7 +54,9 @@ AWAY static void hide(void *frame)
 		kept_plainly = frame;
 		return;
 	}
-	hidden[nhidden++] = (uintptr_t)frame << 6 | 17;
+	for (unsigned bit = 0; bit < bits; bit++)
+		hidden[nhidden][bit * 29 % bits] = coded(bit, (uintptr_t)frame >> bit & 1);
+	nhidden++;
 }
 
 struct away {
@@ -127,6 +143,6 @@ int main(int argc, char **argv)
 	while (epoll_wait(ep, &e, 1, ticks ? 1 : -1) != 1)
 		;
 	for (size_t i = 0; i < count; i++)
-		made.at_end(std::coroutine_handle<>::from_address((void *)(hidden[i] >> 6)));
+		made.at_end(std::coroutine_handle<>::from_address(shown(i)));
 	return 0;
 }
