@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum registers { REGISTERS_MM, REGISTERS_XMM, REGISTERS_YMM, REGISTERS_ZMM, REGISTERS_MASK, REGISTERS_KINDS };
-#define REGISTERS_KEY 0x9e3779b97f4a7c15
+#define REGISTERS_KEY 0x0000101010101010 // with it, an address looks like one that is not mapped
 
 static inline bool registers_have(enum registers kind)
 {

@@ -49,6 +49,7 @@ static void words(void **state)
 	assert_false(opaque_word(word_of(0.1)));
 	assert_false(opaque_word(word_of(-1e15 / 3)));
 	assert_false(opaque_word(0x3f99999a40490fdb)); // two floats
+	assert_false(opaque_word(0x034f435e5c030149)); // of text that was compared
 	uint64_t text;
 	memcpy(&text, "GET /\r\nH", sizeof(text));
 	assert_false(opaque_word(text));

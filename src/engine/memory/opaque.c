@@ -4,16 +4,12 @@
 // that nobody knows. All but those to which others of them lead. So there are as many such words, or the
 // program has none of them. One of them in ten looks like something else.
 //
-// One alone in memory is no sign: a library may keep its own, as libgcc does of the processor's features.
-//
 // A large memory has such words anyway: there only what the kernel holds tells something.
 #include "engine/memory/opaque.h"
 
 #include "ctp/rules.h"
 #include "search/disguise/handle_forms.h"
 #include "search/opaque/opaque_words.h"
-
-enum { LEAST = 2 };
 
 // What is said of those that are parked is no proof anyway; those of no rule are a control group.
 static bool is_wanted(const struct inspection *l, const struct suspect *s)
@@ -60,6 +56,6 @@ struct opaque opaque_find(const struct inspection *l, struct search *s, uint64_t
 		return (struct opaque){0};
 	if (s->bytes < HANDLE_FORMS_LARGE && opaque_words_count(&o))
 		return (struct opaque){.why = "memory was not searched in time"};
-	uint64_t all = (o.n >= LEAST ? o.n : 0) + apart + registered(l);
+	uint64_t all = o.n + apart + registered(l);
 	return 2 * all < n ? (struct opaque){0} : (struct opaque){.words = all, .first = o.first};
 }

@@ -19,8 +19,17 @@
 #include "search/mark/scan.h"
 #include "search/memory/memory_walk.h"
 
-enum { WORD = 8, PLAIN_MOST = 1, OTHERS_LEAST = 2, KINDS_LEAST = 6, UPPER = 48, ADDRESS = 47 };
+enum {
+	WORD = 8,
+	PLAIN_MOST = 1,
+	OTHERS_LEAST = 2,
+	HIGH_LEAST = 2,
+	KINDS_LEAST = 6,
+	UPPER = 48,
+	ADDRESS = 47
+};
 enum { TEXT_LEAST = 10, TEXT_OF_WORD = 11, THIRD = 3, RUN_MOST = 1024, RUN_GAP = 64, NEAR_MOST = 1 << 24 };
+enum { KNOWN_MOST = 64, PAGE = 4096, LEAST = 2 };
 
 struct counting {
 	struct opaque_words *o;
@@ -29,9 +38,14 @@ struct counting {
 	uint64_t random,
 		random_end;     // from the kernel's random bytes on: what it gave the program at its start
 	uint64_t canary, guard; // of the stack protector, and of glibc's pointers: made of these
-	struct run {            // with hardly anything between
+	uint64_t known[KNOWN_MOST]; // that the C library has in its static storage: a mark of malloc's, say
+	size_t nknown;
+	struct run { // with hardly anything between
 		uint64_t n, first, end;
 	} words, text;
+	struct {
+		uint64_t lo, n, first;
+	} here; // in the mapping that begins at lo
 	struct {
 		uint64_t lo, hi;
 		bool own;
@@ -66,17 +80,18 @@ static bool are_near(uint32_t one, uint32_t other)
 
 bool opaque_word(uint64_t word)
 {
-	unsigned plain = 0, others = 0, kinds = 0;
+	unsigned plain = 0, others = 0, high = 0, kinds = 0;
 	uint64_t seen[4] = {0};
 	for (unsigned i = 0; i < WORD; i++) {
 		unsigned char c = (unsigned char)(word >> 8 * i);
 		plain += c == 0 || c == 0xff;
 		others += !is_printable(c);
+		high += c >> 7;
 		kinds += !(seen[c >> 6] >> (c & 63) & 1);
 		seen[c >> 6] |= 1ULL << (c & 63);
 	}
-	return plain <= PLAIN_MOST && others >= OTHERS_LEAST && kinds >= KINDS_LEAST && !is_double(word) &&
-	       !are_near((uint32_t)word, (uint32_t)(word >> 32)) &&
+	return plain <= PLAIN_MOST && others >= OTHERS_LEAST && high >= HIGH_LEAST && kinds >= KINDS_LEAST &&
+	       !is_double(word) && !are_near((uint32_t)word, (uint32_t)(word >> 32)) &&
 	       !(is_float((uint32_t)word) && is_float((uint32_t)(word >> 32)));
 }
 
@@ -159,21 +174,38 @@ static bool counts(struct counting *c, uint64_t word, uint64_t at)
 	       !loader_pages_has(&c->loader, s->memory, at);
 }
 
-static void end_run(struct opaque_words *o, struct run *r)
+// What lies in one mapping belongs together. One word alone is no sign: a library may keep its own, as libgcc
+// does of the processor's features.
+static void end_mapping(struct counting *c)
 {
+	struct opaque_words *o = c->o;
+	if (c->here.n >= LEAST) {
+		o->first = o->n ? o->first : c->here.first;
+		o->n += c->here.n;
+	}
+	c->here.n = 0;
+}
+
+static void end_run(struct counting *c, struct run *r)
+{
+	const struct maps_line *map = r->n ? memory_map(c->o->s->memory, r->first) : NULL;
+	if (map && map->lo != c->here.lo) {
+		end_mapping(c);
+		c->here.lo = map->lo;
+	}
 	if (r->n && r->n <= RUN_MOST) {
-		o->first = o->n ? o->first : r->first;
-		o->n += r->n;
+		c->here.first = c->here.n ? c->here.first : r->first;
+		c->here.n += r->n;
 	}
 	*r = (struct run){0};
 }
 
-static void add(struct opaque_words *o, struct run *r, unsigned n, uint64_t at, uint64_t end)
+static void add(struct counting *c, struct run *r, unsigned n, uint64_t at, uint64_t end)
 {
 	if (at < r->end)
 		return; // seen in the piece before
 	if (at > r->end + RUN_GAP)
-		end_run(o, r);
+		end_run(c, r);
 	r->first = r->n ? r->first : at;
 	r->n += n;
 	r->end = end;
@@ -208,15 +240,38 @@ static bool goes_on(struct run *r, uint64_t at)
 	return more;
 }
 
+static bool is_known(const struct counting *c, uint64_t word)
+{
+	for (size_t i = 0; i < c->nknown; i++)
+		if (c->known[i] == word)
+			return true;
+	return false;
+}
+
+static void take_known(struct counting *c)
+{
+	const struct memory *m = c->o->s->memory;
+	uint64_t words[PAGE / WORD];
+	for (size_t i = 0; i < m->nmaps; i++)
+		for (uint64_t at = m->maps[i].lo;
+		     m->maps[i].perms[1] == 'w' && at < m->maps[i].hi && bases_is_runtime(m, at);
+		     at += PAGE) {
+			size_t n = memory_peek_touched(m, at, words, sizeof(words)) / WORD;
+			for (size_t k = 0; k < n && c->nknown < KNOWN_MOST; k++)
+				if (opaque_word(words[k]) && !is_known(c, words[k]))
+					c->known[c->nknown++] = words[k];
+		}
+}
+
 static void on_words(struct counting *c, const unsigned char *b, size_t n, uint64_t at)
 {
 	for (size_t i = -at & (WORD - 1); i + WORD <= n; i += WORD) {
 		uint64_t word;
 		memcpy(&word, b + i, WORD);
 		if (word >> UPPER && opaque_word(word) && !goes_on(&c->words, at + i) &&
-		    !is_address(c, word) && word != c->canary && !is_guarded(c, word) &&
+		    !is_address(c, word) && word != c->canary && !is_known(c, word) && !is_guarded(c, word) &&
 		    counts(c, word, at + i))
-			add(c->o, &c->words, 1, at + i, at + i + WORD);
+			add(c, &c->words, 1, at + i, at + i + WORD);
 	}
 }
 
@@ -233,7 +288,7 @@ static void on_text(struct counting *c, const unsigned char *b, size_t n, uint64
 		size_t in = lo + (-(at + lo) & (WORD - 1)); // which lies in it, for the most part
 		memcpy(&word, b + in, WORD);
 		if (counts(c, word, at + in))
-			add(c->o, &c->text, words, at + lo, at + i);
+			add(c, &c->text, words, at + lo, at + i);
 	}
 }
 
@@ -275,9 +330,11 @@ int opaque_words_count(struct opaque_words *o)
 				.ctx = &c};
 	o->n = o->first = 0;
 	take_random(&c);
+	take_known(&c);
 	int e = memory_walk(&w);
-	end_run(o, &c.words);
-	end_run(o, &c.text);
+	end_run(&c, &c.words);
+	end_run(&c, &c.text);
+	end_mapping(&c);
 	memcpy(o->why, w.why, sizeof(o->why));
 	constants_deinit(&c.constants);
 	return e;
