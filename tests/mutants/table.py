@@ -226,6 +226,9 @@ m = of("src/search/opaque/opaque_words.c", "unit:opaque")
 m("	if (r->n && r->n <= RUN_MOST) {", "	if (r->n) {", "long rows of data count as handles")
 m("	return plain <= PLAIN_MOST && others >= OTHERS_LEAST", "	return plain <= PLAIN_MOST", "text is taken for keys")
 
+m = of("src/search/opaque/hash_code.c", "unit:opaque")
+m("hash_code_of(b, n) == word;", "hash_code_of(b, n) != word;", "hash codes look like keys")
+
 m = of("src/engine/memory/opaque.c", "unit:opaque")
 m("	return 2 * all < n ? (struct opaque){0}", "	return all == 0 ? (struct opaque){0}", "one key makes any number of findings less certain")
 m("		n += !is_led_to(g, k);", "		n++;", "those to whom others of them lead need a word each")

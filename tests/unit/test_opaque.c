@@ -16,6 +16,7 @@
 #include "ctp/rules.h"
 #include "engine/memory/apart_text.h"
 #include "engine/memory/opaque.h"
+#include "search/opaque/hash_code.h"
 #include "search/opaque/opaque_words.h"
 
 static uint64_t random_state = 0x9e3779b97f4a7c15;
@@ -201,6 +202,33 @@ static void long_rows(void **state)
 	assert_true(found(0) <= 1024);
 }
 
+// As libstdc++ 12 prints std::hash<std::string>.
+static void hash_codes(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"", "a", "/index.html", "session-0000000017", "exactly8", "a text of 26 characters..."};
+	static const uint64_t codes[] = {0x553e93901e462a6e, 0x454ddee488c1ed6b, 0x5ee33d6c3c6da7d2, 0xfbdf90f87ef1045e, 0xbc769552f7635847, 0xabee03c6d8fafcc0};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		assert_int_equal(hash_code_of((const unsigned char *)texts[i], strlen(texts[i])), codes[i]);
+	open_case();
+	for (unsigned i = 0; i < 4; i++) { // four nodes: next, text, length, short text, value, code
+		uint64_t *node = page + 16 * i;
+		strcpy((char *)(node + 3), texts[2]);
+		((char *)(node + 3))[0] = (char)('0' + i);
+		node[1] = (uintptr_t)(node + 3);
+		node[2] = strlen(texts[2]);
+		node[9] = hash_code_of((unsigned char *)(node + 3), node[2]);
+	}
+	assert_int_equal(found(0), 0);
+	open_case();
+	for (unsigned i = 0; i < 4; i++) { // of no text
+		page[16 * i + 1] = (uintptr_t)page;
+		page[16 * i + 2] = 11;
+		page[16 * i + 9] = hash_code_of((const unsigned char *)texts[i + 2], strlen(texts[i + 2]));
+	}
+	assert_int_equal(found(0), 4);
+}
+
 // ------------------------------------------------------------------- names
 
 static uint64_t wanted;
@@ -236,7 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),     cmocka_unit_test(text),      cmocka_unit_test(of_findings), cmocka_unit_test(in_the_kernel),
-		cmocka_unit_test(long_rows), cmocka_unit_test(names),
+		cmocka_unit_test(long_rows), cmocka_unit_test(hash_codes), cmocka_unit_test(names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

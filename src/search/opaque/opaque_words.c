@@ -18,6 +18,7 @@
 #include "search/disguise/loader_pages.h"
 #include "search/mark/scan.h"
 #include "search/memory/memory_walk.h"
+#include "search/opaque/hash_code.h"
 
 enum {
 	WORD = 8,
@@ -270,7 +271,7 @@ static void on_words(struct counting *c, const unsigned char *b, size_t n, uint6
 		memcpy(&word, b + i, WORD);
 		if (word >> UPPER && opaque_word(word) && !goes_on(&c->words, at + i) &&
 		    !is_address(c, word) && word != c->canary && !is_known(c, word) && !is_guarded(c, word) &&
-		    counts(c, word, at + i))
+		    counts(c, word, at + i) && !hash_code_is(c->o->s->memory, word, at + i))
 			add(c, &c->words, 1, at + i, at + i + WORD);
 	}
 }
