@@ -500,6 +500,15 @@ m("u->refuted |= !u->outside && !ended;", "", "workers that were resumed while a
 m = of("src/analyze/case/parked_together.c", "museum:ok003_thread_is_slow")
 m("2 * u->handed > p->left", "true", "those whom a thread resumes use a lock")
 
+m = of("src/analyze/case/parked_together.c", "museum:ok003_report_is_slow")
+m("(g == PARKED_MADE_ALIKE || parked_holders_none_alike(l, i))", "true", "one that never had to wait does not have the lock")
+
+m = of("src/analyze/case/parked_kept.c", "museum:ok003_query_is_slow")
+m("parked_holders_none(l, i) &&", "", "a query that is slow keeps no permit")
+
+m = of("src/analyze/case/parked_kept.c", "museum:ok003_tokens_are_late")
+m("parked_holders_gave(p) &&", "", "who hands out tokens must be one of those that wait for them")
+
 m = of("src/analyze/case/parked_behind.c", "museum:ok003_came_one_by_one")
 m("(p->came_last - p->came_first) * TOGETHER < p->shortest", "true", "those who came one after the other came together")
 

@@ -54,7 +54,9 @@ static int gather(struct parked_history *l, const struct world *w, struct parked
 		return 0;
 	l->of = calloc(l->m->stack_index.n + 1, 1);
 	l->made = calloc(l->m->stack_index.n + 1, sizeof(*l->made));
-	if (!l->of || !l->made)
+	l->before = calloc(l->m->stack_index.n + 1, sizeof(*l->before));
+	l->after = calloc(l->m->stack_index.n + 1, sizeof(*l->after));
+	if (!l->of || !l->made || !l->before || !l->after)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < l->m->stack_index.n; i++) {
 		uint64_t at = parked_place(&p, i);
@@ -63,6 +65,11 @@ static int gather(struct parked_history *l, const struct world *w, struct parked
 				l->of[i] = (unsigned char)(k + 1);
 	}
 	return 0;
+}
+
+bool parked_history_holds(const struct parked_history *l, uint32_t stack, size_t place)
+{
+	return stack && (l->after[stack] & ~l->before[stack]) >> place & 1;
 }
 
 // ------------------------------------------------------------- the history, twice
@@ -148,6 +155,16 @@ static void has_run(struct parked_history *l, const struct parked_member *of, co
 		}
 }
 
+// It has run, or has ended: had it, when it was resumed, what those wait for who are at a place?
+static void may_give(struct parked_history *l, const struct parked_member *of, uint64_t ns)
+{
+	for (size_t p = 0; p < l->n; p++)
+		if (l->of[of->stack] == p + 1 || parked_history_holds(l, of->stack, p)) {
+			l->v[p].giver = of->id;
+			l->v[p].gave_ns = ns;
+		}
+}
+
 static bool is_soon(const struct transition *t, uint64_t ns)
 {
 	return ns && t->ns - ns < HANDED_NS;
@@ -171,8 +188,11 @@ static void leaves(struct parked_history *l, const struct transition *t)
 	if (of && !of->runs)
 		begins(l, of, t->ns);
 	struct parked_spot *p = of ? place_of(l, of) : NULL;
+	if (from && from->runs)
+		may_give(l, from, t->ns);
 	if (!p)
 		return;
+	p->given += p->giver != t->to->id && is_soon(t, p->gave_ns);
 	uint64_t waited = t->ns > t->to->since_ns ? t->ns - t->to->since_ns : 0;
 	for (unsigned g = 0; g < PARKED_GROUPS; g++)
 		leaves_users(&p->of[g], t, uses(l, of, g, of->at - 1U));
@@ -187,18 +207,36 @@ static void leaves(struct parked_history *l, const struct transition *t)
 	of->at = 0;
 }
 
+static uint32_t bit_of(const struct parked_history *l, uint32_t stack)
+{
+	return l->of[stack] ? 1U << (l->of[stack] - 1) : 0;
+}
+
+// A survey: from where it came, and where it was before.
+static void survey(struct parked_history *l, struct parked_member *of, uint32_t stack)
+{
+	uint32_t at = bit_of(l, stack);
+	of->visited |= at;
+	l->made[of->made_at] |= of->made_at ? at : 0;
+	l->before[of->stack] |= at;
+	l->after[stack] |= bit_of(l, of->stack);
+	of->first_stack = of->first_stack ? of->first_stack : stack;
+}
+
 static void arrives(struct parked_history *l, const struct transition *t)
 {
 	struct parked_member *of = member_of(l, t->from->id);
-	unsigned at = t->stack < l->m->stack_index.n ? l->of[t->stack] : 0;
+	uint32_t stack = t->stack < l->m->stack_index.n ? t->stack : 0;
+	unsigned at = l->of[stack];
 	if (!of) {
 		l->lost |= at && !t->from->native; // how it was made is not known
 		return;
 	}
-	if (!l->counts && at) { // a survey
-		of->visited |= 1U << (at - 1);
-		l->made[of->made_at] |= of->made_at ? 1U << (at - 1) : 0;
-	}
+	if (!l->counts)
+		survey(l, of, stack);
+	of->stack = stack;
+	for (size_t p = 0; l->counts && p < l->n; p++)
+		l->v[p].free |= !l->v[p].came_first && parked_history_holds(l, stack, p);
 	of->first = !of->rested;
 	of->rested |= l->counts;
 	if (!l->counts || !at || !of->runs)
@@ -250,6 +288,8 @@ static int walk(const struct world *w, struct parked_history *v)
 	for (size_t i = 0; i < PARKED_PLACINGS; i++) {
 		v[i].n = v[i].lost ? 0 : v[i].n;
 		v[i].counts = true;
+		for (size_t k = 0; k < v[i].nmembers; k++)
+			v[i].members[k].stack = 0;
 		any |= v[i].n > 0;
 	}
 	return r || !any ? r : transitions_walk(w, sink, v);
@@ -261,6 +301,20 @@ const struct parked_member *parked_history_member(const struct parked_history *l
 {
 	uint32_t i = idmap_get(&l->by_id, id);
 	return i == IDMAP_NONE ? NULL : &l->members[i];
+}
+
+bool parked_history_rests(const struct world *w, const struct parked_history *l, const struct parked_spot *p)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->m->threads.n; i++) {
+		const struct ctp_thread *t = table_row(&l->m->threads, i);
+		if (t->life != CTP_THREAD_LIVE || !t->switches)
+			continue;
+		if (!t->wait_since || world_ns(w, t->wait_since) < p->changed_ns)
+			return false;
+		n++;
+	}
+	return n > 0;
 }
 
 bool parked_history_goes_on(const struct world *w, const struct parked_history *l,
@@ -304,6 +358,8 @@ void parked_history_deinit(struct parked_history v[PARKED_PLACINGS])
 		idmap_deinit(&v[i].by_id);
 		free(v[i].members);
 		free(v[i].made);
+		free(v[i].before);
+		free(v[i].after);
 		free(v[i].of);
 	}
 }

@@ -22,12 +22,15 @@ struct parked_member {
 	bool runs, left;           // runs: it was resumed, and has not ended; left: it was resumed from there
 	bool rested, first; // it was suspended before; where it is now, it is for the first time in its life
 	uint64_t began_ns;
+	uint32_t first_stack, stack; // where it was suspended first, and last
 };
 
 struct parked_spot {
 	uint64_t at;
-	size_t parked;              // for long, by the tables
-	uint64_t left, who;         // how often one was resumed from there, and how many did it
+	size_t parked;                  // for long, by the tables
+	uint64_t left, who;             // how often one was resumed from there, and how many did it
+	uint64_t given, giver, gave_ns; // right after one who had it had run; who had it, and ran last
+	bool free;                  // some went past, where others were next who had waited, before one did
 	uint64_t longest, shortest; // waits of those
 	uint64_t came_first, came_last, changed_ns; // the first and the last to come; to come or go
 	uint64_t last, last_ns;                     // who was resumed from there last, and when
@@ -53,6 +56,8 @@ struct parked_history {
 	size_t n;          // 0 where nothing is known
 	unsigned char *of; // by stack: the row of its place, and one more; 0: none
 	uint32_t *made;    // by the creator's stack: places where some of them waited, bits
+	// By stack: places to which one came right from there; where one was next after it was there. Bits.
+	uint32_t *before, *after;
 	struct parked_member *members;
 	size_t nmembers, room;
 	struct idmap by_id;
@@ -67,6 +72,10 @@ int parked_history_read(const struct world *w, const struct image *m, const unsi
 void parked_history_deinit(struct parked_history v[PARKED_PLACINGS]);
 // NULL: its creation is not known.
 const struct parked_member *parked_history_member(const struct parked_history *l, uint64_t id);
+// Was one there, with this stack, right after it had waited at the place, and none right before it came?
+bool parked_history_holds(const struct parked_history *l, uint32_t stack, size_t place);
 // Have others been resumed since, or has a loop gone on?
 bool parked_history_goes_on(const struct world *w, const struct parked_history *l,
 			    const struct parked_spot *p);
+// Have all threads that run coroutines gone to sleep since, and not woken?
+bool parked_history_rests(const struct world *w, const struct parked_history *l, const struct parked_spot *p);

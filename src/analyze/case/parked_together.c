@@ -6,15 +6,17 @@
 // while all waited, as soon as there was work. So a place counts only if that never was so in the whole
 // history, though several were resumed from there, most of them right after another of them had run; if all
 // that use it wait there now, for more than ten times the longest wait there, and a second; and if others go
-// on, or a loop. Two that send each other requests wait at places of their own, and are taken together. It is
-// SUSPECT at most: workers that were never idle at the same time, until there was no more work, look the
-// same.
+// on, or a loop. One that was made alike, and never waited there, may have gone past, and have it: it counts
+// as none only where those were who came. Two that send each other requests wait at places of their own, and
+// are taken together. It is SUSPECT at most: workers that were never idle at the same time, until there was
+// no more work, look the same.
 #include "analyze/case/parked_together.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "analyze/case/parked_history.h"
+#include "analyze/case/parked_holders.h"
 #include "base/text.h"
 
 enum { ALL_LEAST = 2, LEFT_LEAST = 2, WHO_LEAST = 2, TIMES_LONGER = 10 };
@@ -25,15 +27,16 @@ static uint64_t waits(const struct parked_history *l, const struct parked_spot *
 }
 
 // Do all who use the place wait there, as was never so before one was resumed?
-static bool stopped(const struct world *w, const struct parked_history *l, const struct parked_spot *p)
+static bool stopped(const struct world *w, const struct parked_history *l, size_t i)
 {
+	const struct parked_spot *p = &l->v[i];
 	if (p->left < LEFT_LEAST || p->who < WHO_LEAST || waits(l, p) <= PARKED_LONG_NS ||
 	    waits(l, p) <= TIMES_LONGER * p->longest || !parked_history_goes_on(w, l, p))
 		return false;
 	for (unsigned g = 0; g < PARKED_GROUPS; g++) {
 		const struct parked_users *u = &p->of[g];
 		if (!u->refuted && !u->outside && 2 * u->handed > p->left && u->inside >= ALL_LEAST &&
-		    u->inside == p->parked)
+		    u->inside == p->parked && (g == PARKED_MADE_ALIKE || parked_holders_none_alike(l, i)))
 			return true;
 	}
 	return false;
@@ -84,7 +87,7 @@ static int judge(const struct pass *pass, const struct world *w, const struct pa
 	bool is[PARKED_PLACES + 1] = {false};
 	int r = 0;
 	for (size_t p = 0; p < l->n; p++)
-		is[p + 1] = stopped(w, l, &l->v[p]);
+		is[p + 1] = stopped(w, l, p);
 	for (size_t i = 0; !r && l->n && i < l->m->stations.n; i++) {
 		const struct ctp_state *s = image_state(l->m, i);
 		unsigned at = told[i] || !parked_history_is(l->m, s, i) ? 0 : l->of[s->stack];

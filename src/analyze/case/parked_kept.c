@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+//
+// A permit was taken, or a lock, and the function that took it returned early, threw an exception or ended
+// its thread. Who did that may live on, in its loop, or be gone: nobody has the permit any more, and those
+// who come wait for good. A healthy pool has somebody in it, who is late: with the permit, behind the place
+// where the others wait. So a place counts only if all of these hold:
+// - Two or more wait there, for more than two seconds and fifty times the longest wait of one that was
+//   resumed from there.
+// - It is left as a lock is: some went past it before anybody waited, and each that was resumed was so right
+//   after one that was past it, never while all of them waited.
+// - Nobody who lives is past it (parked_holders.h).
+// - Others go on, or a loop does, or all loops have gone to sleep since.
+// It is SUSPECT at most: a permit can outlive the function that took it.
+#include "analyze/case/parked_kept.h"
+
+#include <inttypes.h>
+
+#include "analyze/case/parked_holders.h"
+#include "base/text.h"
+
+#define LEAST_NS 2000000000ULL
+enum { PARKED_LEAST = 2, TIMES_LONGER = 50 };
+
+static bool is_kept(const struct world *w, const struct parked_history *l, size_t i)
+{
+	const struct parked_spot *p = &l->v[i];
+	const struct parked_users *u = &p->of[PARKED_MADE_ALIKE];
+	uint64_t waits = l->end_ns > p->changed_ns ? l->end_ns - p->changed_ns : 0;
+	return p->parked >= PARKED_LEAST && u->inside == p->parked && !u->refuted && waits > LEAST_NS &&
+	       waits > TIMES_LONGER * p->longest && parked_holders_gave(p) && parked_holders_none(l, i) &&
+	       (parked_history_goes_on(w, l, p) || parked_history_rests(w, l, p));
+}
+
+static const char *chance(const struct world *w, const struct parked_history *l, const struct parked_spot *p,
+			  struct results *out)
+{
+	if (!parked_history_goes_on(w, l, p))
+		return "had its chance: all loops have gone to sleep since the last of them came";
+	return p->others ? results_text(out,
+					"had its chance: others were resumed %" PRIu64
+					" times since the last of them came",
+					p->others) :
+			   "had its chance: the loop has gone on since the last of them came";
+}
+
+static int report(const struct pass *pass, const struct world *w, const struct parked_history *l,
+		  const struct parked_spot *p, const struct ctp_state *s, struct results *out)
+{
+	struct verdict_case c;
+	char span[32], longest[32], last[32];
+	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = l->m, .state = s}, out);
+	text_duration(span, sizeof(span), case_suspended_ns(&c));
+	text_duration(longest, sizeof(longest), p->longest);
+	text_duration(last, sizeof(last), l->end_ns - p->last_ns);
+	c.message = results_text(out,
+				 "%" PRIu64
+				 " time%s one was resumed from here, after %s at most, right after "
+				 "another that was past this place had run; the last was coroutine %" PRIu64
+				 ", %s ago; now %zu wait, and none that lives is past it",
+				 p->left, p->left == 1 ? "" : "s", longest, p->last, last, p->parked);
+	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
+	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
+	c.proof.items[PROOF_P0] = case_completeness(case_complete(w, l->m));
+	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
+	c.proof.items[PROOF_P5] = (struct obligation){HOLDS_TRUE, chance(w, l, p, out)};
+	c.claim = "waits for what others took, and none that lives is where those were who had it";
+	c.refuted = "one of them keeps it until its next request, or has handed it to a thread, a queue or a "
+		    "coroutine that was made elsewhere, which is late";
+	c.fix = "find what they take, and one of them did not give back: on an early return, at an exception, or "
+		"where it ended inside";
+	return results_add(out, &c);
+}
+
+static int judge(const struct pass *pass, const struct world *w, const struct parked_history *l,
+		 unsigned char *told, struct results *out)
+{
+	bool is[PARKED_PLACES + 1] = {false};
+	int r = 0;
+	for (size_t p = 0; p < l->n; p++)
+		is[p + 1] = is_kept(w, l, p);
+	for (size_t i = 0; !r && l->n && i < l->m->stations.n; i++) {
+		const struct ctp_state *s = image_state(l->m, i);
+		unsigned at = told[i] || !parked_history_is(l->m, s, i) ? 0 : l->of[s->stack];
+		if (!is[at])
+			continue;
+		told[i] = 1;
+		r = report(pass, w, l, &l->v[at - 1], s, out);
+	}
+	return r;
+}
+
+int parked_kept(const struct pass *pass, const struct world *w,
+		const struct parked_history v[PARKED_PLACINGS], unsigned char *told, struct results *out)
+{
+	int r = 0;
+	for (size_t i = 0; !r && i < PARKED_PLACINGS; i++)
+		r = judge(pass, w, &v[i], told, out);
+	return r;
+}
