@@ -194,6 +194,37 @@ static void what_it_read_some_of(void **state)
 	assert_int_equal(verdict(5), VERDICT_SUSPECT);
 }
 
+// Under a program that wakes by itself, it has to stand in the function that reads, and as who waits there does.
+static void what_it_left_may_be_for_later(void **state)
+{
+	enum { SWAP = 0x10, PARK = 0x20, SLEEP = 0x30, READ = 0x40, SERVE = 0x60, FRAMES = 4 };
+	static uint32_t at[7] = {[5] = 1, [6] = 2 + FRAMES};
+	uint64_t words[2 * (1 + FRAMES)] = {FRAMES, SWAP, PARK, READ + 8, SERVE, FRAMES, SWAP, PARK, READ, SERVE};
+	(void)state;
+	m.stack_index = (struct table){.rows = (void *)at, .n = 7, .row_bytes = sizeof(*at)};
+	m.stack_words = (struct table){.rows = (void *)words, .n = 2 * (1 + FRAMES), .row_bytes = 8};
+	fd.f.reg_events = EPOLLIN | EPOLLONESHOT;
+	fd.f.reg_time = 800;
+	fd.f.last_in = 41;
+	fd.f.learned_stack = 6;
+	station.c.nwaits = 0;
+	seen.left_unread = true;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+	seen.left_timed = true;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+	words[2] = SLEEP;
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	seen.left_timed = false;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+	seen.left_timed = true;
+	words[2] = READ + 8; // it switches without that function
+	words[3] = SERVE;
+	words[0] = FRAMES - 1;
+	assert_int_equal(verdict(5), VERDICT_SUSPECT);
+	words[3] = SERVE + 8; // called elsewhere: another function, perhaps
+	assert_int_equal(verdict(5), VERDICT_NONE);
+}
+
 static void a_search_that_found_nobody_else(void **state)
 {
 	(void)state;
@@ -388,6 +419,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_set_that_nobody_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_left_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_it_left_may_be_for_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_read_some_of, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_search_that_found_nobody_else, setup, teardown),
 		cmocka_unit_test_setup_teardown(behind_a_registration_without_it, setup, teardown),

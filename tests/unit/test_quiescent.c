@@ -7,6 +7,9 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "engine/memory/cancelled.h"
@@ -59,11 +62,38 @@ static void a_search_for_pools_ends_in_time_or_says_so(void **state)
 	graph_deinit(&g);
 }
 
+// The longest of the sleeps counts, where all say how long they are.
+static void how_long_threads_sleep(void **state)
+{
+	struct timespec short_one = {.tv_nsec = 80000000}, long_one = {.tv_sec = 14};
+	struct proc_task tasks[3] = {
+		{.tid = 1, .slot = -1, .state = 'S', .nr = SYS_clock_nanosleep, .args = {0, 0, (uintptr_t)&short_one}},
+		{.tid = 2, .slot = -1, .state = 'S', .nr = SYS_epoll_pwait, .wchan = "ep_poll", .args = {4, 0, 0, 500}},
+		{.tid = 3, .slot = -1, .state = 'S', .nr = SYS_futex},
+	};
+	struct inspection l = {.pid = getpid(), .tasks = {tasks, 3}};
+	(void)state;
+	assert_int_equal(quiescent_own_timer(&l).longest_ns, 500000000);
+	tasks[0].args[2] = (uintptr_t)&long_one;
+	assert_int_equal(quiescent_own_timer(&l).longest_ns, 14000000000);
+	tasks[0].args[1] = TIMER_ABSTIME;
+	assert_int_equal(quiescent_own_timer(&l).longest_ns, 0);
+	assert_string_equal(quiescent_own_timer(&l).what, "a timeout");
+	tasks[0].nr = SYS_read;
+	tasks[1].args[3] = (uint64_t)-1;
+	assert_null(quiescent_own_timer(&l).what);
+	assert_int_equal(quiescent_own_timer(&l).longest_ns, 0);
+	tasks[2].args[3] = (uintptr_t)&long_one; // until then
+	assert_int_equal(quiescent_own_timer(&l).longest_ns, 0);
+	assert_non_null(quiescent_own_timer(&l).what);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pool_that_was_not_looked_for),
 		cmocka_unit_test(a_search_for_pools_ends_in_time_or_says_so),
+		cmocka_unit_test(how_long_threads_sleep),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

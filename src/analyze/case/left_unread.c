@@ -3,7 +3,11 @@
 // A reader that is paused on purpose looks like this, too: behind a queue, a lock or a channel, or paced.
 // Such places are left again and again, by no event of the reader's own descriptor. So it counts only where
 // coroutines wait for descriptors of their own, as far as the tables tell, or where nobody ever went on from.
+// A program that wakes by itself may have paused it for a while, the first time: there it has to stand in the
+// function that reads, and as one does who waits for a descriptor, in no sleep of its own.
 #include "analyze/case/left_unread.h"
+
+#include <string.h>
 
 #include "analyze/case/stuck.h"
 #include "ctp/wait_inference.h"
@@ -40,6 +44,34 @@ static bool waits_there(const struct suspect *s, const struct parked_place *p, u
 	return false;
 }
 
+// Do the stacks differ by one call, from one function perhaps, and is `a` below that a part of `b`?
+static bool suspends_alike(const struct image *m, uint32_t a, uint32_t b)
+{
+	unsigned n, k, same = 0;
+	const uint64_t *x = image_stack(m, a, &n, NULL), *y = image_stack(m, b, &k, NULL);
+	if (!x || !y)
+		return false;
+	while (same < n && same < k && x[n - 1 - same] == y[k - 1 - same])
+		same++;
+	if (same == n || same == k)
+		return n == k;
+	unsigned below = n - 1 - same;
+	return same && below <= k - 1 - same && !memcmp(x, y, below * sizeof(*x));
+}
+
+// It stands so as it, or another, did when an event of its descriptor came.
+static bool reads_there(const struct suspect *s)
+{
+	const struct image *m = s->image;
+	for (size_t i = 0; i < m->fds.n; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
+		if (f->learned && !ctp_wakes_others(f) &&
+		    suspends_alike(m, s->state->stack, f->learned_stack))
+			return true;
+	}
+	return false;
+}
+
 bool left_unread_only(const struct suspect *s)
 {
 	const struct ctp_fd *f = image_fd(s->image, (int32_t)s->witness->fd);
@@ -57,6 +89,8 @@ bool left_unread_place(const struct suspect *s)
 enum verdict left_unread_conclude(const struct suspect *s, const struct obligations *o)
 {
 	if (!s->witness->left_unread || !stuck_holds(o, PROOF_P0) || !stuck_holds(o, PROOF_P5))
+		return VERDICT_NONE;
+	if (s->witness->left_timed && !reads_there(s))
 		return VERDICT_NONE;
 	return left_unread_place(s) ? VERDICT_SUSPECT : VERDICT_NONE;
 }

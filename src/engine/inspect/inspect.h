@@ -53,7 +53,9 @@ struct suspect {
 	bool wrong_mask;   // it read in vain, and is registered for neither what comes nor room: CTP002
 	bool may_be_left;  // P2 is open: only what is there to be read speaks for F (unheard.h)
 	bool left;         // and so it was, at two looks at least, for a second
+	bool left_timed;   // while threads slept with timeouts, perhaps until some deadline
 	uint64_t left_ns;  // the first of these; 0: it was not
+	uint64_t timer_ns; // the longest of these when last seen; 0: none
 	int64_t queued;    // so many bytes it has to be read, where no thread sleeps; 0: that was not asked
 	bool put_off;      // its event came, and a timer of the program's may be what its turn waits for
 	bool unchecked;    // it is parked, and the search has found no other suspended coroutine either

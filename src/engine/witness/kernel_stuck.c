@@ -26,7 +26,7 @@
 #include "engine/suspects/unheard.h"
 #include "engine/witness/unheard_judge.h"
 
-enum { MANY_TURNS = 1000, SOME_TURNS = 20, FEW_TURNS = 3 };
+enum { MANY_TURNS = 1000, SOME_TURNS = 20, FEW_TURNS = 3, SLEEPS = 3 };
 #define LONG_NS 10000000000ULL
 #define WHILE_NS 1000000000ULL
 #define SLOW_NS 2000000000ULL
@@ -100,13 +100,26 @@ static bool put_off(const struct inspection *l, struct suspect *s, const struct 
 
 // ------------------------------------------------------------------------ P3
 
-// What was left unread may be wanted later: when a timer comes, or when a sink has room.
+// Every sleep of the program has come to its end several times since there was something to be read.
+static bool slept_through(const struct inspection *l, const struct suspect *s)
+{
+	return s->left_ns && l->turns > s->turns0 + FEW_TURNS &&
+	       (proc_now_ns() - s->left_ns) / SLEEPS >= s->timer_ns;
+}
+
+// What was left unread may be wanted later: when a timer comes, or when a sink has room. A deadline that is
+// far may lie behind sleeps that are short: then where it stands has to speak for F, too.
 static bool wanted_later(const struct inspection *l, struct suspect *s, const struct own_timer *timer)
 {
 	struct inspect_answer unsaid;
 	bool was = s->put_off, later = put_off(l, s, timer, &unsaid);
 	s->put_off = was;
-	return later || unheard_full_one(l) >= 0;
+	if (timer->what)
+		s->timer_ns = timer->longest_ns ? timer->longest_ns : UINT64_MAX;
+	else if (s->timer_ns && !proc_tasks_asleep(&l->tasks))
+		later = true; // who is awake now slept with a timeout before
+	s->left_timed = later && slept_through(l, s);
+	return (later && !s->left_timed) || unheard_full_one(l) >= 0;
 }
 
 static void one_shot(struct inspection *l, struct suspect *s, const struct registrations_of *o,
@@ -123,7 +136,8 @@ static void one_shot(struct inspection *l, struct suspect *s, const struct regis
 	else if (s->may_be_left && s->wait < 0 && !s->left_ns)
 		inspect_say(a, HOLDS_FALSE, "nothing of fd %d#%u was left to be read", s->c.fd, s->c.gen);
 	else if (s->c.was.event_time < s->s.since || !put_off(l, s, timer, a)) {
-		s->left = s->left && !wanted_later(l, s, timer);
+		bool later = s->may_be_left && wanted_later(l, s, timer);
+		s->left = s->left && !later;
 		if (!kernel_threads_hold(l, s))
 			inspect_say(
 				a, HOLDS_TRUE,

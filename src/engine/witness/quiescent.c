@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/calls.h"
@@ -367,29 +368,74 @@ static bool is_far(const struct inspection *l, const struct proc_task *t)
 	       (uint64_t)l->threads[t->slot].wait_timeout_ns >= FAR_NS;
 }
 
+static uint64_t asked_ns(const struct inspection *l, uint64_t at)
+{
+	struct timespec ts = {0};
+	bool is = at && proc_peek(l->pid, at, &ts, sizeof(ts), false) == sizeof(ts) && ts.tv_sec >= 0 &&
+		  ts.tv_sec < INT32_MAX && ts.tv_nsec >= 0;
+	return is ? (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec : 0;
+}
+
+// For how long a thread that is timed() asked to sleep. 0: not known, or it said until when.
+static uint64_t sleep_ns(const struct inspection *l, const struct proc_task *t)
+{
+	if (t->slot >= 0 && (l->threads[t->slot].wait_seq & 1) && l->threads[t->slot].wait_timeout_ns > 0)
+		return (uint64_t)l->threads[t->slot].wait_timeout_ns;
+	if (t->nr == SYS_epoll_pwait2)
+		return asked_ns(l, t->args[3]);
+	if (inspect_in_epoll(t))
+		return (uint64_t)(int)t->args[3] * 1000000;
+	if (t->nr == SYS_nanosleep)
+		return asked_ns(l, t->args[0]);
+	return t->nr == SYS_clock_nanosleep && !(t->args[1] & TIMER_ABSTIME) ? asked_ns(l, t->args[2]) : 0;
+}
+
+static uint64_t longest_sleep(const struct inspection *l)
+{
+	uint64_t longest = 0;
+	for (size_t i = 0; i < l->tasks.n; i++) {
+		if (!timed(l, &l->tasks.v[i]))
+			continue;
+		uint64_t ns = sleep_ns(l, &l->tasks.v[i]);
+		if (!ns)
+			return 0;
+		longest = ns > longest ? ns : longest;
+	}
+	return longest;
+}
+
+static bool timerfd_armed(const struct inspection *l)
+{
+	for (size_t i = 0; i < l->registrations.n; i++) {
+		struct ctp_fd f;
+		const struct registration *reg = &l->registrations.v[i];
+		if ((reg->events & CTP_REG_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
+		    f.kind == CTP_FD_TIMERFD && stuck_wait_disarmed(l->pid, reg->tfd) != 1)
+			return true;
+	}
+	return false;
+}
+
 struct own_timer quiescent_own_timer(const struct inspection *l)
 {
 	char *text = NULL;
 	bool timers = !proc_slurp(l->pid, "timers", &text, NULL) && *text;
 	free(text);
 	if (timers)
-		return (struct own_timer){"a POSIX timer", false};
+		return (struct own_timer){"a POSIX timer", false, 0};
 	uint64_t caught = proc_slurp(l->pid, "status", &text, NULL) ? 0 : proc_field(text, "\nSigCgt:", 16);
 	free(text);
 	if (caught >> 13 & 1) // SIGALRM
-		return (struct own_timer){"a handler for SIGALRM", false};
+		return (struct own_timer){"a handler for SIGALRM", false, 0};
+	bool armed = timerfd_armed(l);
+	uint64_t longest_ns = armed ? 0 : longest_sleep(l);
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if (timed(l, &l->tasks.v[i]) && !is_far(l, &l->tasks.v[i]))
-			return (struct own_timer){"a timeout", false};
-	for (size_t i = 0; i < l->registrations.n; i++) {
-		struct ctp_fd f;
-		const struct registration *reg = &l->registrations.v[i];
-		if ((reg->events & CTP_REG_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
-		    f.kind == CTP_FD_TIMERFD && stuck_wait_disarmed(l->pid, reg->tfd) != 1)
-			return (struct own_timer){"an armed timerfd", false};
-	}
+			return (struct own_timer){"a timeout", false, longest_ns};
+	if (armed)
+		return (struct own_timer){"an armed timerfd", false, 0};
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if (timed(l, &l->tasks.v[i]))
-			return (struct own_timer){"a timeout", true};
-	return (struct own_timer){NULL, false};
+			return (struct own_timer){"a timeout", true, longest_ns};
+	return (struct own_timer){NULL, false, 0};
 }

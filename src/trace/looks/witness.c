@@ -272,6 +272,7 @@ static int witness_line(void *ctx, const json_t *o)
 	w->ended = json_is_integer(cand) && json_integer_value(cand) < UINT32_MAX;
 	w->ticking = json_integer_value(json_object_get(o, "ticking")) > 0;
 	w->left_unread = json_is_true(json_object_get(o, "left_unread"));
+	w->left_timed = json_is_true(json_object_get(o, "left_timed"));
 	w->wrong_mask = json_is_true(json_object_get(o, "wrong_mask"));
 	w->wrote = json_is_true(json_object_get(o, "wrote"));
 	w->slept_long |= json_is_true(json_object_get(o, "slept_long"));

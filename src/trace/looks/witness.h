@@ -35,6 +35,7 @@ struct witness {
 	bool ticking;     // timers made in one place with its own, which others left disarmed, expire
 			  // periodically
 	bool left_unread; // bytes of it stayed unread for a second, where that alone speaks for it
+	bool left_timed;  // while threads slept with timeouts: a deadline may be what the reader waits for
 	bool put_off;     // its event came, and a timer of the program's may be what its turn waits for
 	bool wrong_mask;  // it read in vain, and asks for neither what comes nor room
 	bool wrote;       // it wrote in vain, and asks for what comes alone
