@@ -72,10 +72,10 @@ static void on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at)
 	}
 }
 
-static bool find_paths(struct made *m)
+static bool find_paths(struct made *m, const struct span *skip, size_t nskip)
 {
 	const struct memory *memory = &m->q->l->memory;
-	struct memory_walk w = {.memory = memory, .piece = on_piece, .ctx = m};
+	struct memory_walk w = {.memory = memory, .skip = skip, .nskip = nskip, .piece = on_piece, .ctx = m};
 	for (size_t i = 0; i < memory->nmaps; i++)
 		if (!strcmp(memory->maps[i].path, "[stack]"))
 			m->stack = &memory->maps[i];
@@ -149,11 +149,12 @@ static void follow(struct made *m, const char *path)
 		one(m, name, strrchr(path, '/') + 1);
 }
 
-bool made_files(struct queues *q, void (*text)(void *ctx, const char *where, const char *name))
+bool made_files(struct queues *q, const struct span *skip, size_t nskip,
+		void (*text)(void *ctx, const char *where, const char *name))
 {
 	struct made m = {.q = q, .text = text, .paths = malloc(PATHS_MOST * PATH_MOST)};
 	snprintf(m.root, sizeof(m.root), "/proc/%d/root", living_of(q->l->pid));
-	bool ok = m.paths && find_paths(&m);
+	bool ok = m.paths && find_paths(&m, skip, nskip);
 	for (size_t i = 0; i < m.npaths && ok; i++) {
 		follow(&m, m.paths[i]);
 		ok = !signals_late(q->l->deadline_ns);

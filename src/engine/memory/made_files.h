@@ -7,5 +7,7 @@
 #include "engine/memory/queues.h"
 
 // Of files that were changed since the program began, whose paths, or whose directories', lie in its memory.
-// `text` is told of names, q->bytes of what is no text. False: no time.
-bool made_files(struct queues *q, void (*text)(void *ctx, const char *where, const char *name));
+// `skip`: where no path is looked for (sorted, disjoint). `text` is told of names, q->bytes of what is no
+// text. False: no time.
+bool made_files(struct queues *q, const struct span *skip, size_t nskip,
+		void (*text)(void *ctx, const char *where, const char *name));
