@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -45,6 +46,7 @@ static void words(void **state)
 	assert_in_range(n, 800, 1000);
 	assert_false(opaque_word(0x7f12d6f0a4e0));
 	assert_false(opaque_word(-1234567890123));
+	assert_false(opaque_word(0x004d30d0f434cc11)); // cycles
 	assert_false(opaque_word(0x12d6f0a400000007)); // two numbers
 	assert_false(opaque_word(0x9c3e03809c3dff71)); // of a row of numbers of 32 bits
 	assert_false(opaque_word(word_of(0.1)));
@@ -169,6 +171,14 @@ static void of_findings(void **state)
 	put(2);
 	page[3] = ((uintptr_t)page + 0x4e8) | 0xfffaULL << 48; // a tag, and an address of something else
 	assert_int_equal(found(0), 0);
+	open_case();
+	snprintf((char *)page, 64, "%lx-%lx", (unsigned long)map.lo, (unsigned long)map.hi); // a line of /proc/self/maps
+	snprintf((char *)page + PAGE, 64, "%lx", (unsigned long)map.lo + 0x4e8);
+	assert_int_equal(found(0), 0);
+	open_case();
+	strcpy((char *)page, "9f3a1c77d0e4-b513a2");
+	strcpy((char *)page + PAGE, "9f3a1c77d0e4");
+	assert_int_equal(found(0), 2);
 	open_case();
 	put(2);
 	s.bytes = 1 << 30; // so much memory has some anyway

@@ -91,8 +91,11 @@ bool opaque_word(uint64_t word)
 		kinds += !(seen[c >> 6] >> (c & 63) & 1);
 		seen[c >> 6] |= 1ULL << (c & 63);
 	}
-	return plain <= PLAIN_MOST && others >= OTHERS_LEAST && high >= HIGH_LEAST && kinds >= KINDS_LEAST &&
-	       !is_double(word) && !are_near((uint32_t)word, (uint32_t)(word >> 32)) &&
+	// Times and counters of cycles have a first byte of zeros.
+	bool counter = word >> (64 - 8) == 0 || word >> (64 - 8) == 0xff;
+	return !counter && plain <= PLAIN_MOST && others >= OTHERS_LEAST && high >= HIGH_LEAST &&
+	       kinds >= KINDS_LEAST && !is_double(word) &&
+	       !are_near((uint32_t)word, (uint32_t)(word >> 32)) &&
 	       !(is_float((uint32_t)word) && is_float((uint32_t)(word >> 32)));
 }
 
@@ -276,6 +279,30 @@ static void on_words(struct counting *c, const unsigned char *b, size_t n, uint6
 	}
 }
 
+static int digit_of(unsigned char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+// Addresses in hexadecimal, as in /proc/self/maps. Those of coroutines were searched for.
+static bool are_addresses(const struct counting *c, const unsigned char *text, size_t n)
+{
+	const struct memory *m = c->o->s->memory;
+	uint64_t number = 0;
+	for (size_t i = 0; i <= n; i++) {
+		if (i < n && text[i] != '-') {
+			if (digit_of(text[i]) < 0)
+				return false;
+			number = number << 4 | (unsigned)digit_of(text[i]);
+			continue;
+		}
+		if (!memory_map(m, number) && !memory_map(m, number - 1))
+			return false;
+		number = 0;
+	}
+	return true;
+}
+
 static void on_text(struct counting *c, const unsigned char *b, size_t n, uint64_t at)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -284,7 +311,7 @@ static void on_text(struct counting *c, const unsigned char *b, size_t n, uint64
 		while (i < n && opaque_text_has(b[i]))
 			i++;
 		unsigned words = i - lo >= TEXT_LEAST ? opaque_text(b + lo, i - lo) : 0;
-		if (!words)
+		if (!words || are_addresses(c, b + lo, i - lo))
 			continue;
 		size_t in = lo + (-(at + lo) & (WORD - 1)); // which lies in it, for the most part
 		memcpy(&word, b + in, WORD);
