@@ -17,11 +17,12 @@
 #define ROUNDS 140000 // two switches each; a ring holds 262144 records
 
 static __thread ucontext_t here, there;
+static __thread volatile int over;
 static int flooded; // main was, so every thread shall be
 
 static void body(void)
 {
-	for (;;)
+	while (!over)
 		swapcontext(&there, &here);
 }
 
@@ -31,10 +32,12 @@ static void flood(void)
 	getcontext(&there);
 	there.uc_stack.ss_sp = stack;
 	there.uc_stack.ss_size = sizeof(stack);
-	there.uc_link = NULL;
+	there.uc_link = &here;
 	makecontext(&there, body, 0);
 	for (int i = 0; i < ROUNDS; i++)
 		swapcontext(&here, &there);
+	over = 1; // it ends: one that stayed suspended would be a coroutine of the exhibit's
+	swapcontext(&here, &there);
 }
 
 struct begin {
