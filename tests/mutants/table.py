@@ -515,7 +515,7 @@ m = of("src/analyze/case/parked_behind.c", "museum:ok003_came_one_by_one")
 m("(p->came_last - p->came_first) * TOGETHER < p->shortest", "true", "those who came one after the other came together")
 
 m = of("src/analyze/case/parked_drained.c", "museum:ok003_permit_held")
-m("		is[p + 1] = none_inside(u, p);", "", "who waits for a holder that lives waits for one that has ended")
+m("		is[p] = none_inside(u, p);", "", "who waits for a holder that lives waits for one that has ended")
 
 m = of("src/analyze/case/parked_drained.c", "museum:ok003_pool_keeps_two")
 m("(u->over_ns < l->v[p].came_first || came_first_of_all(l, p))", "true", "a pool that ends those it does not need has no permits left")

@@ -87,13 +87,13 @@ static bool none_inside(const struct looking *u, size_t place)
 	return true;
 }
 
-// Which of the places are such, by row, and one more.
-static int find(const struct world *w, struct looking *u, bool is[PARKED_PLACES + 1])
+// Which of the places are such.
+static int find(const struct world *w, struct looking *u, bool is[PARKED_PLACES])
 {
 	int r = 0;
 	for (size_t p = 0; p < u->l->n; p++) {
-		is[p + 1] = is_asked(w, u->l, p);
-		if (!is[p + 1] || !u->l->v[p].of[PARKED_MADE_ALIKE].outside)
+		is[p] = is_asked(w, u->l, p);
+		if (!is[p] || !u->l->v[p].of[PARKED_MADE_ALIKE].outside)
 			continue;
 		if (!u->been) {
 			u->been = calloc(u->l->m->stack_index.n + 1, sizeof(*u->been));
@@ -101,7 +101,7 @@ static int find(const struct world *w, struct looking *u, bool is[PARKED_PLACES 
 		}
 		if (r)
 			return r;
-		is[p + 1] = none_inside(u, p);
+		is[p] = none_inside(u, p);
 	}
 	return r;
 }
@@ -160,19 +160,11 @@ static int report(const struct pass *pass, const struct world *w, const struct p
 static int judge(const struct pass *pass, const struct world *w, const struct parked_history *l,
 		 unsigned char *told, struct results *out)
 {
-	bool is[PARKED_PLACES + 1] = {false};
+	bool is[PARKED_PLACES] = {false};
 	struct looking u = {.l = l};
 	int r = find(w, &u, is);
 	free(u.been);
-	for (size_t i = 0; !r && l->n && i < l->m->stations.n; i++) {
-		const struct ctp_state *s = image_state(l->m, i);
-		unsigned at = told[i] || !parked_history_is(l->m, s, i) ? 0 : l->of[s->stack];
-		if (!is[at])
-			continue;
-		told[i] = 1;
-		r = report(pass, w, l, &l->v[at - 1], s, out);
-	}
-	return r;
+	return r ? r : parked_history_tell(pass, w, l, is, told, report, out);
 }
 
 int parked_drained(const struct pass *pass, const struct world *w,

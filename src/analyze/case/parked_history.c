@@ -363,3 +363,19 @@ void parked_history_deinit(struct parked_history v[PARKED_PLACINGS])
 		free(v[i].of);
 	}
 }
+
+int parked_history_tell(const struct pass *pass, const struct world *w, const struct parked_history *l,
+			const bool is[PARKED_PLACES], unsigned char *told, parked_report *report,
+			struct results *out)
+{
+	int r = 0;
+	for (size_t i = 0; !r && l->n && i < l->m->stations.n; i++) {
+		const struct ctp_state *s = image_state(l->m, i);
+		unsigned at = told[i] || !parked_history_is(l->m, s, i) ? 0 : l->of[s->stack];
+		if (!at || !is[at - 1])
+			continue;
+		told[i] = 1;
+		r = report(pass, w, l, &l->v[at - 1], s, out);
+	}
+	return r;
+}

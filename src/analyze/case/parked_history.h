@@ -4,6 +4,7 @@
 // the others who do so did when one of them was resumed.
 #pragma once
 
+#include "analyze/case/pass.h"
 #include "base/idmap.h"
 #include "trace/parked_place.h"
 #include "trace/world.h"
@@ -79,3 +80,12 @@ bool parked_history_goes_on(const struct world *w, const struct parked_history *
 			    const struct parked_spot *p);
 // Have all threads that run coroutines gone to sleep since, and not woken?
 bool parked_history_rests(const struct world *w, const struct parked_history *l, const struct parked_spot *p);
+
+// Writes a finding of one that is parked at such a place.
+typedef int parked_report(const struct pass *pass, const struct world *w, const struct parked_history *l,
+			  const struct parked_spot *p, const struct ctp_state *s, struct results *out);
+// Of all who stand at the places that count, and are not in `told` yet; they are then. is: by place, from 0.
+// 0 or -errno.
+int parked_history_tell(const struct pass *pass, const struct world *w, const struct parked_history *l,
+			const bool is[PARKED_PLACES], unsigned char *told, parked_report *report,
+			struct results *out);

@@ -74,19 +74,10 @@ static int report(const struct pass *pass, const struct world *w, const struct p
 static int judge(const struct pass *pass, const struct world *w, const struct parked_history *l,
 		 unsigned char *told, struct results *out)
 {
-	bool is[PARKED_PLACES + 1] = {false};
-	int r = 0;
+	bool is[PARKED_PLACES] = {false};
 	for (size_t p = 0; p < l->n; p++)
-		is[p + 1] = is_kept(w, l, p);
-	for (size_t i = 0; !r && l->n && i < l->m->stations.n; i++) {
-		const struct ctp_state *s = image_state(l->m, i);
-		unsigned at = told[i] || !parked_history_is(l->m, s, i) ? 0 : l->of[s->stack];
-		if (!is[at])
-			continue;
-		told[i] = 1;
-		r = report(pass, w, l, &l->v[at - 1], s, out);
-	}
-	return r;
+		is[p] = is_kept(w, l, p);
+	return parked_history_tell(pass, w, l, is, told, report, out);
 }
 
 int parked_kept(const struct pass *pass, const struct world *w,
