@@ -24,6 +24,7 @@ struct made {
 	char (*paths)[PATH_MOST];
 	size_t npaths, files;
 	const struct maps_line *stack; // with the environment
+	bool watched, shut;            // files must not be opened; one was not
 	char root[ROOT];
 };
 
@@ -131,6 +132,28 @@ static void directory(struct made *m, const char *path)
 		closedir(d);
 }
 
+// Would the program be told that a file is opened: by inotify, fanotify, or a lease (fcntl(2))?
+static bool is_watched(pid_t pid)
+{
+	char path[40], link[64], line[256];
+	snprintf(path, sizeof(path), "/proc/%d/fd", living_of(pid));
+	DIR *d = opendir(path);
+	bool is = !d;
+	for (struct dirent *e; d && !is && (e = readdir(d));) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+		link[n > 0 ? n : 0] = '\0';
+		is = !strcmp(link, "anon_inode:inotify") || !strcmp(link, "anon_inode:[fanotify]");
+	}
+	if (d)
+		closedir(d);
+	FILE *f = is ? NULL : fopen("/proc/locks", "re");
+	while (f && !is && fgets(line, sizeof(line), f))
+		is = strstr(line, " LEASE ") != NULL;
+	if (f)
+		fclose(f);
+	return is;
+}
+
 static void follow(struct made *m, const char *path)
 {
 	struct stat st;
@@ -143,22 +166,27 @@ static void follow(struct made *m, const char *path)
 	}
 	if (!is_new(m, &st) || !queues_local(name))
 		return;
-	if (S_ISDIR(st.st_mode))
+	if (m->watched && !S_ISLNK(st.st_mode))
+		m->shut |= S_ISDIR(st.st_mode) || S_ISREG(st.st_mode);
+	else if (S_ISDIR(st.st_mode))
 		directory(m, name);
 	else if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
 		one(m, name, strrchr(path, '/') + 1);
 }
 
-bool made_files(struct queues *q, const struct span *skip, size_t nskip,
-		void (*text)(void *ctx, const char *where, const char *name))
+const char *made_files(struct queues *q, const struct span *skip, size_t nskip,
+		       void (*text)(void *ctx, const char *where, const char *name))
 {
 	struct made m = {.q = q, .text = text, .paths = malloc(PATHS_MOST * PATH_MOST)};
 	snprintf(m.root, sizeof(m.root), "/proc/%d/root", living_of(q->l->pid));
+	m.watched = is_watched(q->l->pid);
 	bool ok = m.paths && find_paths(&m, skip, nskip);
 	for (size_t i = 0; i < m.npaths && ok; i++) {
 		follow(&m, m.paths[i]);
 		ok = !signals_late(q->l->deadline_ns);
 	}
 	free(m.paths);
-	return ok;
+	return !ok    ? "memory was not searched in time" :
+	       m.shut ? "the program watches files: those that it made were not opened" :
+			NULL;
 }

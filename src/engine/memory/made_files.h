@@ -8,6 +8,6 @@
 
 // Of files that were changed since the program began, whose paths, or whose directories', lie in its memory.
 // `skip`: where no path is looked for (sorted, disjoint). `text` is told of names, q->bytes of what is no
-// text. False: no time.
-bool made_files(struct queues *q, const struct span *skip, size_t nskip,
-		void (*text)(void *ctx, const char *where, const char *name));
+// text. Where the program would be told that they are opened, none is. NULL; or why it cannot be told.
+const char *made_files(struct queues *q, const struct span *skip, size_t nskip,
+		       void (*text)(void *ctx, const char *where, const char *name));

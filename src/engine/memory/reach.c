@@ -397,8 +397,10 @@ static const char *look_further(struct reach *r)
 	struct queues q = {.l = r->l, .bytes = root_pointers, .ctx = r};
 	if (!second_pass_run(r->l, &r->s, &r->disguised))
 		return r->disguised.why;
-	if (r->s.bytes < HANDLE_FORMS_LARGE && !made_files(&q, r->s.skip, r->s.nskip, root_text))
-		return LATE;
+	const char *why = r->s.bytes < HANDLE_FORMS_LARGE ? made_files(&q, r->s.skip, r->s.nskip, root_text) :
+							    NULL;
+	if (why)
+		return why;
 	if (!graph_spread(&r->s.g))
 		return "memory was searched, but ctp-run had too little of its own to judge it";
 	r->opaque = opaque_find(r->l, &r->s, r->opaque_apart);
