@@ -74,6 +74,7 @@ static void text(void **state)
 	assert_int_equal(text_of("swapcontext"), 0);
 	assert_int_equal(text_of("140720551474400"), 0);
 	assert_int_equal(text_of("2026-11-28"), 0);
+	assert_int_equal(text_of("7f74d5000000-7f74d580000"), 0); // part of a line of /proc/self/maps
 	assert_int_equal(text_of("a1b2c3"), 0); // too short to tell
 }
 

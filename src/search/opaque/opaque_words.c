@@ -29,7 +29,15 @@ enum {
 	UPPER = 48,
 	ADDRESS = 47
 };
-enum { TEXT_LEAST = 10, TEXT_OF_WORD = 11, THIRD = 3, RUN_MOST = 1024, RUN_GAP = 64, NEAR_MOST = 1 << 24 };
+enum {
+	TEXT_LEAST = 10,
+	TEXT_OF_WORD = 11,
+	THIRD = 3,
+	SAME_LEAST = 4,
+	RUN_MOST = 1024,
+	RUN_GAP = 64,
+	NEAR_MOST = 1 << 24
+};
 enum { KNOWN_MOST = 64, PAGE = 4096, LEAST = 2 };
 
 struct counting {
@@ -112,8 +120,11 @@ bool opaque_text_has(unsigned char c)
 
 unsigned opaque_text(const unsigned char *text, size_t n)
 {
-	size_t changes = 0, all = 0;
+	size_t changes = 0, all = 0, same = 0;
 	for (size_t i = 0; i < n; i++) {
+		same = i && text[i] == text[i - 1] ? same + 1 : 1;
+		if (same == SAME_LEAST)
+			return 0; // of a number that is round
 		all += class_of(text[i]) > 0;
 		changes += i && class_of(text[i]) && class_of(text[i - 1]) &&
 			   class_of(text[i]) != class_of(text[i - 1]);
