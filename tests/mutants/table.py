@@ -240,7 +240,7 @@ m = of("src/search/disguise/varints.c", "unit:products")
 m("		if (memory_map(v->memory, address))", "		if (1)", "a row of distances may begin with any number")
 m("	return sign ? value >> 1 ^ -(value & 1) : value;", "	return value;", "a sign is part of the number")
 
-m = of("src/engine/memory/queues_attributes.c", "unit:queues_attributes")
+m = of("src/engine/stored/queues_attributes.c", "unit:queues_attributes")
 m("		if (got > 0)\n", "		if (0)\n", "what an attribute holds is not looked at")
 
 m = of("src/search/disguise/constants.c", "unit:disguise_rows")
@@ -260,7 +260,7 @@ m("		held[k] = !owned[k] && !g->reached[k];", "		held[k] = !g->reached[k];", "wh
 m("			mark_data(g, owned, s->c.was.reg_data);", "			(void)0;", "what the kernel held is no leak of the fault")
 m("	return s->rule && s->rule != RULE_PARKED && ", "	return ", "the control group is asked as well")
 
-m = of("src/engine/memory/queues_ipc.c", "unit:queues_ipc")
+m = of("src/engine/stored/queues_ipc.c", "unit:queues_ipc")
 m("sent_s + DOUBT_S >= began_s", "sent_s < began_s", "a queue that others left is a doubt")
 m("n && (last == pid || ", "n && (", "its own message is none")
 

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/memory/keys.h"
-#include "engine/memory/queues.h"
+#include "engine/stored/keys.h"
+#include "engine/stored/queues.h"
 
 static const uint64_t secret = 0x7f00feedbeef1234;
 static unsigned met;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "ctp/rules.h"
-#include "engine/memory/apart_text.h"
+#include "engine/stored/apart_text.h"
 #include "engine/memory/opaque.h"
 #include "search/opaque/hash_code.h"
 #include "search/opaque/opaque_words.h"

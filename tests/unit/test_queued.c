@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine/memory/sock_diag.h"
-#include "engine/memory/queued.h"
+#include "engine/stored/sock_diag.h"
+#include "engine/stored/queued.h"
 
 static struct queued q;
 

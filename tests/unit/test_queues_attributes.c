@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "engine/memory/queues.h"
+#include "engine/stored/queues.h"
 
 static unsigned told;
 static char last[64];

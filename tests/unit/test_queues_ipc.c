@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/memory/queues_ipc.c"
+#include "engine/stored/queues_ipc.c"
 
 #include <sys/ipc.h>
 #include <sys/msg.h>

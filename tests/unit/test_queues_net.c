@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/memory/queues_net.c"
+#include "engine/stored/queues_net.c"
 
 #include <arpa/inet.h>
 #include <sys/stat.h>

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "ctp/region.h"
-#include "engine/memory/keys.h"
+#include "engine/stored/keys.h"
 
 struct stackless_watch;
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/idmap.h"
-#include "engine/memory/queued.h"
+#include "engine/stored/queued.h"
 #include "engine/suspects/suspects.h"
 #include "engine/suspects/unheard.h"
 

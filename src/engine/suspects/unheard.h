@@ -5,7 +5,7 @@
 #pragma once
 
 #include "engine/inspect/inspect.h"
-#include "engine/memory/queued.h"
+#include "engine/stored/queued.h"
 
 // Sets in which some thread sleeps, by the region's tables, and those that are registered in one of these.
 // `known`: every thread that has ever polled sleeps in a wait of its loop now.

@@ -18,7 +18,7 @@
 #include "ctp/wait_inference.h"
 #include "engine/suspects/complete_turns.h"
 #include "engine/witness/kernel.h"
-#include "engine/memory/queued.h"
+#include "engine/stored/queued.h"
 #include "engine/witness/one_wait_stuck.h"
 #include "engine/witness/quiescent.h"
 #include "engine/suspects/signal_wait.h"

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "ctp/region.h"
-#include "engine/memory/keys.h"
+#include "engine/stored/keys.h"
 #include "engine/target/clock.h"
 
 struct witness;

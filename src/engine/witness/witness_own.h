@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "engine/inspect/inspect.h"
-#include "engine/memory/keys.h"
+#include "engine/stored/keys.h"
 #include "engine/target/clock.h"
 #include "engine/suspects/complete_turns.h"
 #include "engine/witness/control_group.h"

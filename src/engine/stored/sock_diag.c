@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Answers have the number of their request: what is left of one that was not read to its end is passed over.
-#include "engine/memory/sock_diag.h"
+#include "engine/stored/sock_diag.h"
 
 #include <linux/sock_diag.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 // Bytes that the process sent to itself and has not read yet. The kernel's socket diagnosis gives queues and
 // peers; of TCP and UDP so does /proc/PID/net, where there is no diagnosis, or in another network. A peer
 // that is gone may have been the process itself.
-#include "engine/memory/queues.h"
+#include "engine/stored/queues.h"
 
 #include <linux/inet_diag.h>
 #include <linux/unix_diag.h>
@@ -19,7 +19,7 @@
 
 #include "base/grow.h"
 #include "base/living.h"
-#include "engine/memory/sock_diag.h"
+#include "engine/stored/sock_diag.h"
 
 // Fewer bytes hold no pointer (the end of a stream counts as one). More, in a
 // connection that a coroutine has filled until it had to wait, are what it writes.

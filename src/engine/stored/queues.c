@@ -4,7 +4,7 @@
 // holds none of the process's own files. The number of an eventfd is in its fdinfo, as is
 // the offset of a file. Memory files and unlinked files are read. Files that have a name
 // are outside the process and are not searched.
-#include "engine/memory/queues.h"
+#include "engine/stored/queues.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -6,7 +6,7 @@
 // or if it counts against the user's quota (the kernel's own do not) and is not listed. A
 // key that is listed, is older than the program, and cannot be read by ctp-run cannot be
 // read by the program either.
-#include "engine/memory/keys.h"
+#include "engine/stored/keys.h"
 
 #include <errno.h>
 #include <linux/keyctl.h>

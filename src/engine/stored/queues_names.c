@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What the program has named, the kernel tells it again: threads, mappings without a file, memory files.
-#include "engine/memory/queues.h"
+#include "engine/stored/queues.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -4,7 +4,7 @@
 // small files and their attributes.
 #pragma once
 
-#include "engine/memory/queues.h"
+#include "engine/stored/queues.h"
 
 // Of files that were changed since the program began, whose paths, or whose directories', lie in its memory.
 // `skip`: where no path is looked for (sorted, disjoint). `text` is told of names, q->bytes of what is no

@@ -13,7 +13,7 @@
 #include <fcntl.h>
 
 #include "base/living.h"
-#include "engine/memory/queues.h"
+#include "engine/stored/queues.h"
 
 #define MQUEUE_MAGIC 0x19800202L
 enum { PTMX_MAJOR = 5, PTMX_MINOR = 2 };

@@ -2,7 +2,7 @@
 //
 // The kernel's socket diagnosis knows sockets by inode. It says nothing of SO_RCVLOWAT, nor of what else than
 // bytes makes a socket readable: what has bytes may not be readable, so this is a hint.
-#include "engine/memory/queued.h"
+#include "engine/stored/queued.h"
 
 #include <linux/inet_diag.h>
 #include <linux/unix_diag.h>
@@ -16,7 +16,7 @@
 #include "base/grow.h"
 #include "base/living.h"
 #include "base/search.h"
-#include "engine/memory/sock_diag.h"
+#include "engine/stored/sock_diag.h"
 
 enum { LISTENS = 10, MOST = 1 << 20 };
 

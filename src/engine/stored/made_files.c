@@ -2,7 +2,7 @@
 //
 // Which files a program makes nobody notes, but it must find them again. Numbers that are written out in a
 // file are no handles: a log is full of them. ctp-run's own files are none of the program's.
-#include "engine/memory/made_files.h"
+#include "engine/stored/made_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 //
 // Only of file systems that the kernel itself serves: another one's process may be the one that is held. What
 // ctp-run may not read, the program, with the same rights, may not either.
-#include "engine/memory/queues.h"
+#include "engine/stored/queues.h"
 
 #include <linux/magic.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "engine/memory/apart_text.h"
+#include "engine/stored/apart_text.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "engine/memory/queues.h"
+#include "engine/stored/queues.h"
 
 // What was there before the program had anything to keep.
 struct keys {
