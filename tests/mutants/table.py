@@ -398,9 +398,6 @@ m("return sp > c->hi || (sp < c->lo && !followed);", "return sp < c->lo && !foll
 m("	else if (!c->runs)\n		say(o, PROOF_P1, HOLDS_FALSE", "	else if (0)\n		say(o, PROOF_P1, HOLDS_FALSE", "one that never ran is lost")
 m("	else if (s->world->counts.reused)", "	else if (0)", "a pool that takes stacks back is forgotten")
 m("	else if (gaps & OBLIGATIONS_GAPS)", "	else if (0)", "gaps of the tables are forgotten")
-m("			only = HOLDS_FALSE;\n			*told &=", "			*told &=", "another descriptor that it waits for is forgotten")
-m("beside = other && !same_number;", "beside = false;", "another registration that leads to it is forgotten",
-  survives="the engine says the same (kernel.c, other_fds); a test of this side alone needs an image that was read from a file")
 m("	if (end && end <= closed) {", "	if (end && end < closed) {", "a close at the very end is a fault")
 m("	} else if (obligations_draining(s, &s->cand->was, at)) {", "	} else if (0) {", "a program that drains is at fault")
 m("(seen_by(s, PROOF_P5, end) || seen_by(s, PROOF_P6A, end) || slept);", "1;", "P7 without a chance before the end")
@@ -411,8 +408,13 @@ m("(held & must) == must && proof_witnessed(held) ?", "(held & must) == must && 
 m("unsigned must = proof_bit(PROOF_P1) | proof_bit(PROOF_P7);", "unsigned must = proof_bit(PROOF_P7);", "PROVEN without P1")
 m("	if (p[PROOF_P0].holds != HOLDS_TRUE || ending)\n		return o->beside", "	if (ending)\n		return o->beside", "PROVEN without P0")
 m("== must && proof_witnessed(held) ? VERDICT_PROVEN : VERDICT_LIKELY;", "== must ? VERDICT_PROVEN : VERDICT_LIKELY;", "PROVEN without P6")
-m("	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)", "	    0)", "a coroutine in a pool is PROVEN by P6b")
 m("t->slept_epoch >= epoch || asleep(s, t);", "t->slept_epoch + 1 >= epoch || asleep(s, t);", "P5 by the table with the epoch before the close")
+
+m = of("src/analyze/case/obligations_wait.c", "unit:obligations")
+m("			only = HOLDS_FALSE;\n			*told &=", "			*told &=", "another descriptor that it waits for is forgotten")
+m("beside = other && !same_number;", "beside = false;", "another registration that leads to it is forgotten",
+  survives="the engine says the same (kernel.c, other_fds); a test of this side alone needs an image that was read from a file")
+m("	    o->items[PROOF_P2].holds == HOLDS_TRUE && !told)", "	    0)", "a coroutine in a pool is PROVEN by P6b")
 
 m = of("src/search/disguise/families.c", "unit:disguise")
 m("		if (s->rows[i].length > s->by_chance)", "		if (s->rows[i].length)", "a row as long as those by chance counts")

@@ -4,15 +4,11 @@
 // is no instant for the tables to compare with, so what ctp-run did not see stays open. What
 // it saw counts only if it did so before the program began to end: a loop that stops
 // waiting is no fault then.
-#include "analyze/case/obligations.h"
+#include "analyze/case/obligations_own.h"
+
 #include "ctp/late.h"
 #include "ctp/rules.h"
 #include "ctp/wait_inference.h"
-
-static void say(struct obligations *o, enum proof p, enum holds holds, const char *text)
-{
-	o->items[p] = (struct obligation){holds, text};
-}
 
 // It suspended for this descriptor, as far as can be known, by what the engine saw of its registration.
 static bool firm(const struct suspect *s)
@@ -26,7 +22,7 @@ static bool firm(const struct suspect *s)
 }
 
 // What it registered may be for a handler of the loop, and itself wait in a mailbox: sure is what it tried in
-// vain, what leads to it, and where an event of it woke it. Partner: told_to_wait in obligations.c.
+// vain, what leads to it, and where an event of it woke it. Partner: obligations_told in obligations_wait.c.
 static bool told_to_wait(const struct suspect *s)
 {
 	const struct ctp_state *c = s->state;

@@ -23,7 +23,7 @@ static bool may_be_done(const struct suspect *s)
 	return ctp_may_be_done(&s->c.was, &s->s, wait_of(s));
 }
 
-// How the registration of F leads to C; NULL if it is not known to. Partner: leads() in obligations.c.
+// How the registration of F leads to C; NULL if it is not known to. Partner: leads() in obligations_wait.c.
 static const char *link_of(const struct suspect *s)
 {
 	static const char *const texts[] = {
