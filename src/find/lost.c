@@ -15,62 +15,14 @@
 
 #include "base/file.h"
 #include "base/grow.h"
-#include "base/search.h"
+#include "find/marker.h"
 #include "find/registers.h"
 #include "search/heap/malloc_heap.h"
 #include "search/mark/scan.h"
 #include "search/stacks/thread_stack.h"
 
-enum {
-	HEADER = 16,
-	EVENT_BYTES = 12,
-	EVENTS_MOST = 1 << 20,
-	DISGUISE = 17,
-	PAGE = 4096,
-	LOADER_MOST = 1 << 15
-};
+enum { EVENT_BYTES = 12, EVENTS_MOST = 1 << 20, PAGE = 4096, LOADER_MOST = 1 << 15 };
 #define HEAP_MOST (4ULL << 30)
-
-struct block { // of malloc, in use or not
-	uint64_t at, size;
-	bool idle, reached;
-};
-
-struct stack {
-	uint64_t lo, live, hi; // live: the lowest word that is still in use
-	uint32_t context;
-};
-
-struct region { // of the heap, as it was read
-	uint64_t lo, hi;
-	unsigned char *bytes;
-};
-
-struct marker {
-	const struct contexts *c;
-	struct lost *out;
-	struct block *blocks; // by address
-	size_t nblocks, blocks_capacity, begun;
-	struct stack *stacks; // by lo
-	size_t nstacks;
-	struct region *regions;
-	size_t nregions, regions_capacity;
-	struct span_list skip, targets;
-	uint32_t *todo; // contexts that were reached, and are not looked at yet
-	size_t ntodo, todo_capacity;
-	uint64_t *blocks_todo;
-	size_t nblocks_todo, blocks_todo_capacity;
-	uint64_t least, most;
-	bool failed;
-};
-
-static void undecided(struct lost *l, const char *why)
-{
-	if (!l->undecided) {
-		snprintf(l->why, sizeof(l->why), "%s", why);
-		l->undecided = l->why;
-	}
-}
 
 // ---------------------------------------------------------------------- objects
 
@@ -80,7 +32,7 @@ static void on_chunk(void *ctx, const struct malloc_heap_chunk *x)
 	if (GROW(m->blocks, m->nblocks, m->blocks_capacity))
 		m->failed = true;
 	else
-		m->blocks[m->nblocks++] = (struct block){x->at, x->size, x->idle, false};
+		m->blocks[m->nblocks++] = (struct marker_block){x->at, x->size, x->idle, false};
 }
 
 static void on_heap(void *ctx, uint64_t state, uint64_t last, uint64_t end)
@@ -88,7 +40,7 @@ static void on_heap(void *ctx, uint64_t state, uint64_t last, uint64_t end)
 	struct marker *m = ctx;
 	(void)state;
 	if (last && m->nblocks > m->begun) {
-		struct region r = {.lo = m->blocks[m->begun].at, .hi = end};
+		struct marker_region r = {.lo = m->blocks[m->begun].at, .hi = end};
 		if (last > m->blocks[m->nblocks - 1].at) // what is left at the heap's end is nobody's
 			on_chunk(ctx,
 				 &(struct malloc_heap_chunk){.at = last, .size = end - last, .idle = true});
@@ -108,179 +60,14 @@ static void on_heap(void *ctx, uint64_t state, uint64_t last, uint64_t end)
 
 static int by_at(const void *a, const void *b)
 {
-	const struct block *x = a, *y = b;
+	const struct marker_block *x = a, *y = b;
 	return (x->at > y->at) - (x->at < y->at);
 }
 
 static int by_lo(const void *a, const void *b)
 {
-	const struct stack *x = a, *y = b;
+	const struct marker_stack *x = a, *y = b;
 	return (x->lo > y->lo) - (x->lo < y->lo);
-}
-
-// The block whose memory, up to the word in the next one's header, holds `addr`.
-static struct block *block_of(const struct marker *m, uint64_t addr)
-{
-	size_t lo = 0, hi = m->nblocks;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (m->blocks[mid].at + HEADER <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	struct block *b = lo ? &m->blocks[lo - 1] : NULL;
-	return b && addr < b->at + b->size + 8 ? b : NULL;
-}
-
-static const struct stack *stack_of(const struct marker *m, uint64_t addr)
-{
-	size_t lo = 0, hi = m->nstacks;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		if (m->stacks[mid].lo <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	const struct stack *s = lo ? &m->stacks[lo - 1] : NULL;
-	return s && addr < s->hi ? s : NULL;
-}
-
-// -------------------------------------------------------------------------- marks
-
-static void reach_context(struct marker *m, uint32_t i)
-{
-	if (m->out->reached[i])
-		return;
-	m->out->reached[i] = true;
-	if (GROW(m->todo, m->ntodo, m->todo_capacity))
-		m->failed = true;
-	else
-		m->todo[m->ntodo++] = i;
-}
-
-static void reach_block(struct marker *m, struct block *b)
-{
-	if (b->reached || b->idle)
-		return;
-	b->reached = true;
-	if (GROW(m->blocks_todo, m->nblocks_todo, m->blocks_todo_capacity))
-		m->failed = true;
-	else
-		m->blocks_todo[m->nblocks_todo++] = (uint64_t)(b - m->blocks);
-}
-
-// A word holds this address; `head`: one where the allocator's lists may begin.
-static void lead_from(struct marker *m, uint64_t addr, bool head)
-{
-	const struct stack *s = stack_of(m, addr);
-	struct block *b = s ? NULL : block_of(m, addr);
-	if (s)
-		reach_context(m, s->context);
-	if (!b)
-		return;
-	// the header of a chunk that is not in use: the allocator's own pointer
-	struct block *next = b + 1 < m->blocks + m->nblocks ? b + 1 : NULL;
-	if (head && next && addr == next->at && next->idle)
-		return;
-	reach_block(m, b);
-}
-
-static void lead(struct marker *m, uint64_t addr)
-{
-	lead_from(m, addr, false);
-}
-
-static void on_hit(void *ctx, uint64_t at, uint64_t addr)
-{
-	struct marker *m = ctx;
-	lead_from(m, addr, malloc_heap_has_list_head(&m->c->image->memory, at));
-}
-
-static void look_at(struct marker *m, const unsigned char *bytes, size_t n)
-{
-	for (size_t i = 0; i + 8 <= n; i++) {
-		uint64_t w;
-		memcpy(&w, bytes + i, 8);
-		w &= SPAN_ADDRESS_MASK;
-		if (w >= m->least && w < m->most)
-			lead(m, w);
-	}
-	for (size_t i = 0; m->c->image->guard && i + 8 <= n; i += 8) {
-		uint64_t w;
-		memcpy(&w, bytes + i, 8);
-		w = (w >> DISGUISE | w << (64 - DISGUISE)) ^ m->c->image->guard;
-		if (w >= m->least && w < m->most)
-			lead(m, w);
-	}
-}
-
-static void look_at_memory(struct marker *m, uint64_t lo, uint64_t hi)
-{
-	enum { PIECE = 1 << 16 };
-	unsigned char *room = malloc(PIECE + 8);
-	if (!room) {
-		m->failed = true;
-		return;
-	}
-	for (; lo < hi; lo += PIECE) {
-		size_t want = hi - lo < PIECE + 8 ? hi - lo : PIECE + 8;
-		size_t n = image_peek(m->c->image, lo, room, want);
-		look_at(m, room, n);
-		if (n < want)
-			undecided(m->out, "a stack could not be read to its end");
-		if (n < want)
-			break;
-	}
-	free(room);
-}
-
-// All whose control blocks lie there: contexts are sorted by these.
-static void reach_placed_in(struct marker *m, const struct block *b)
-{
-	const struct contexts *c = m->c;
-	uint64_t lo = b->at + HEADER, hi = b->at + b->size + 8;
-	for (size_t i = FIRST_NOT(c->n, k, c->v[k].id < lo); i < c->n && c->v[i].id < hi; i++)
-		if (c->v[i].shape.block)
-			reach_context(m, (uint32_t)i);
-}
-
-static void look_at_block(struct marker *m, struct block *b)
-{
-	reach_placed_in(m, b);
-	for (size_t i = 0; i < m->nregions; i++) {
-		const struct region *r = &m->regions[i];
-		uint64_t lo = b->at + HEADER, hi = b->at + b->size + 8;
-		const struct stack *s = stack_of(m, lo);
-		if (lo < r->lo || lo >= r->hi)
-			continue;
-		if (s && s->hi >= b->at + b->size) // it is a stack: only what is in use of it
-			return;
-		look_at(m, r->bytes + (lo - r->lo), (hi < r->hi ? hi : r->hi) - lo);
-		return;
-	}
-}
-
-static void look_at_context(struct marker *m, uint32_t i)
-{
-	const struct context *x = &m->c->v[i];
-	struct block *b = x->shape.block ? block_of(m, x->shape.block) : NULL;
-	for (size_t k = 0; k < m->nstacks; k++)
-		if (m->stacks[k].context == i)
-			look_at_memory(m, m->stacks[k].live, m->stacks[k].hi);
-	if (b)
-		reach_block(m, b);
-}
-
-static void spread(struct marker *m)
-{
-	while (!m->failed && (m->ntodo || m->nblocks_todo)) {
-		if (m->ntodo)
-			look_at_context(m, m->todo[--m->ntodo]);
-		else
-			look_at_block(m, &m->blocks[m->blocks_todo[--m->nblocks_todo]]);
-	}
 }
 
 // -------------------------------------------------------------------------- roots
@@ -296,7 +83,7 @@ static void add_threads(struct marker *m)
 	const struct image *im = m->c->image;
 	const char *why = registers_unknown(m->c);
 	if (why)
-		undecided(m->out, why);
+		marker_undecided(m, why);
 	for (size_t i = 0; i < im->nthreads; i++) {
 		const struct image_thread *t = &im->threads[i];
 		struct span own;
@@ -315,12 +102,12 @@ static void add_registers(struct marker *m)
 	for (size_t i = 0; i < im->nthreads; i++) {
 		const struct image_thread *t = &im->threads[i];
 		for (int r = CTP_REG_FP; r < CTP_REGS; r++)
-			lead(m, t->regs[r]);
+			marker_lead(m, t->regs[r]);
 		for (int r = 0; r < 6; r++)
 			if (!in_epoll(t->nr) || r != 1)
-				lead(m, t->args[r]);
+				marker_lead(m, t->args[r]);
 		for (int r = 0; r < 3; r++)
-			lead(m, t->scratch[r]);
+			marker_lead(m, t->scratch[r]);
 	}
 }
 
@@ -356,7 +143,7 @@ static int make_stacks(struct marker *m)
 			continue;
 		struct span own = own_memory(m, x);
 		m->stacks[m->nstacks++] =
-			(struct stack){own.lo, live < own.lo ? own.lo : live, own.hi, (uint32_t)i};
+			(struct marker_stack){own.lo, live < own.lo ? own.lo : live, own.hi, (uint32_t)i};
 		span_add(&m->skip, own.lo, own.hi);
 		span_add(&m->targets, own.lo, own.hi);
 	}
@@ -374,15 +161,15 @@ static void add_placed(struct marker *m)
 	const struct contexts *c = m->c;
 	for (uint32_t i = 0; i < c->n; i++) {
 		const struct context *x = &c->v[i];
-		struct block *b = x->shape.block ? block_of(m, x->shape.block) : NULL;
-		const struct stack *s = x->shape.block ? stack_of(m, x->shape.block) : NULL;
+		struct marker_block *b = x->shape.block ? marker_block_of(m, x->shape.block) : NULL;
+		const struct marker_stack *s = x->shape.block ? marker_stack_of(m, x->shape.block) : NULL;
 		bool on_own = s && s->context == i;
 		if (x->state == CONTEXT_RUNNING || x->lo >= x->hi)
-			reach_context(m, i);
+			marker_reach(m, i);
 		else if (b || (s && !on_own))
 			continue; // reached by what points there
 		else if (x->shape.block && !on_own)
-			reach_context(m, i);
+			marker_reach(m, i);
 	}
 }
 
@@ -392,19 +179,25 @@ static int read_heaps(struct marker *m)
 	for (size_t i = 0; i < m->nregions; i++)
 		all += m->regions[i].hi - m->regions[i].lo;
 	if (all > HEAP_MOST) {
-		undecided(m->out, "its heap is larger than 4 GB");
+		marker_undecided(m, "its heap is larger than 4 GB");
 		return 0;
 	}
 	for (size_t i = 0; i < m->nregions; i++) {
-		struct region *r = &m->regions[i];
+		struct marker_region *r = &m->regions[i];
 		r->bytes = calloc(r->hi - r->lo + 8, 1);
 		if (!r->bytes)
 			return -ENOMEM;
 		if (memory_peek_touched(&m->c->image->memory, r->lo, r->bytes, r->hi - r->lo) !=
 		    r->hi - r->lo)
-			undecided(m->out, "its heap changed while it was read");
+			marker_undecided(m, "its heap changed while it was read");
 	}
 	return 0;
+}
+
+static void on_hit(void *ctx, uint64_t at, uint64_t addr)
+{
+	struct marker *m = ctx;
+	marker_lead_from(m, addr, malloc_heap_has_list_head(&m->c->image->memory, at));
 }
 
 static int scan_roots(struct marker *m)
@@ -419,7 +212,7 @@ static int scan_roots(struct marker *m)
 				 .skip = m->skip.v,
 				 .nskip = m->skip.n,
 				 .guard = im->guard,
-				 .rotate = DISGUISE,
+				 .rotate = MARKER_DISGUISE,
 				 .hit = on_hit,
 				 .ctx = m};
 		if (im->maps[i].perms[1] != 'w' && im->maps[i].perms[0] == 'r' && im->maps[i].perms[2] == 'x')
@@ -428,7 +221,7 @@ static int scan_roots(struct marker *m)
 		one.nmaps = 1;
 		e = scan_run(&s);
 		if (e == -EIO || e == -EAGAIN) {
-			undecided(m->out, s.why);
+			marker_undecided(m, s.why);
 			e = 0;
 		}
 	}
@@ -470,7 +263,7 @@ static int make_objects(struct marker *m)
 	if (m->nblocks)
 		qsort(m->blocks, m->nblocks, sizeof(*m->blocks), by_at);
 	for (size_t i = 0; i < m->nblocks; i++) {
-		uint64_t at = m->blocks[i].at + HEADER;
+		uint64_t at = m->blocks[i].at + MARKER_HEADER;
 		m->blocks[i].idle |= scan_find(m->c->free.v, m->c->free.n, at) < m->c->free.n;
 	}
 	int e = make_stacks(m);
@@ -488,7 +281,7 @@ static void tell_unreached(struct marker *m)
 {
 	for (size_t i = 0; i < m->nblocks; i++)
 		if (!m->blocks[i].idle && !m->blocks[i].reached)
-			span_add(&m->out->unreached, m->blocks[i].at + HEADER,
+			span_add(&m->out->unreached, m->blocks[i].at + MARKER_HEADER,
 				 m->blocks[i].at + m->blocks[i].size);
 }
 
@@ -497,7 +290,7 @@ int lost_mark(struct lost *l, const struct contexts *c, const uint64_t *held, si
 	struct marker m = {.c = c, .out = l};
 	*l = (struct lost){.reached = calloc(c->n + 1, sizeof(bool)), .n = c->n};
 	if (*c->partial)
-		undecided(l, c->partial);
+		marker_undecided(&m, c->partial);
 	if (!l->reached)
 		return -ENOMEM;
 	add_threads(&m);
@@ -508,9 +301,9 @@ int lost_mark(struct lost *l, const struct contexts *c, const uint64_t *held, si
 		add_placed(&m);
 		add_registers(&m);
 		for (size_t i = 0; i < nheld; i++)
-			lead(&m, held[i] & SPAN_ADDRESS_MASK);
+			marker_lead(&m, held[i] & SPAN_ADDRESS_MASK);
 		e = scan_roots(&m);
-		spread(&m);
+		marker_spread(&m);
 	}
 	tell_unreached(&m);
 	if (!e && (m.failed || m.skip.failed || m.targets.failed || l->unreached.failed))
