@@ -270,8 +270,10 @@ m("(b->decoys[h->kind] ? handles_in_use(&t, false) : quiet[h->kind]))", "true)",
 m("	if (address % WORD || scan_find(", "	if (scan_find(", "two words count whose difference is no pointer")
 
 m = of("src/search/disguise/disguised_found.c", "unit:disguise")
-m("	if (told == n || is_freed(p->d, at) || in_pointer(p, at))", "	if (told == n || is_freed(p->d, at))", "the low half of a pointer is a handle")
+m("pointer = in_pointer(p, at);", "pointer = false;", "the low half of a pointer is a handle")
 m("		if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))", "		if (0)", "one half is two")
+m = of("src/search/disguise/disguised_found.c", "unit:images")
+m("	return v->form == DISGUISE_RECODED || v->form", "	return v->form", "a word in another order may be a pointer")
 
 m = of("src/search/memory/memory_walk.c", "unit:scan")
 m("			lo += n < CHUNK ? n : n - (WORD - 1); // a word may lie across", "			lo += n;", "pieces do not overlap",

@@ -105,6 +105,43 @@ static void recoded(void **state)
 	assert_false(has_word(reversed(ONE + BLOCK), 64));
 }
 
+// A word that could be a pointer as well: into what a program reserves, or the region of libctp.so.
+static void into_what_is_mapped(void **state)
+{
+	const uint64_t word = ONE ^ ONE >> 1, gib = 1ULL << 30;
+	(void)state;
+	open_memory();
+	struct maps_line both[] = {
+		{.lo = word / gib * gib, .hi = (word / gib + 1) * gib, .perms = "---p", .path = ""}, map};
+	memory.maps = both;
+	memory.nmaps = 2;
+	put(64, word, 8);
+	assert_int_equal(pass(0), 1);
+	assert_int_equal(found.hits[0].form, DISGUISE_RECODED);
+}
+
+// Whatever bytes of it are zero: one of two halves of a word is looked for.
+static void whatever_the_address(void **state)
+{
+	uint64_t n = 1;
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		n = n * 6364136223846793005 + 1442695040888963407;
+		uint64_t address = (i % 2 ? 0x7f0000000000 : 0x550000000000) + (n >> 24 & 0x1ffffffffff0);
+		for (unsigned which = 0; which < images_count(); which++) {
+			struct image one;
+			uint32_t part;
+			if (!image_of(which, address, &one) || one.form != DISGUISE_RECODED)
+				continue;
+			bool had = false;
+			for (unsigned k = 0; k < one.parts; k++)
+				had |= (one.first + k) % 4 == 0 && image_part(&one, k, &part);
+			if (!had)
+				fail_msg("image %u of 0x%lx", which, (unsigned long)address);
+		}
+	}
+}
+
 // Both at any byte, in a memory that is not large; there what is in the middle of something does not count.
 static void secrets_at_any_byte(void **state)
 {
@@ -127,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_found), cmocka_unit_test(no_part_will_do),
 					   cmocka_unit_test(as_others_write_it), cmocka_unit_test(recoded),
+					   cmocka_unit_test(into_what_is_mapped), cmocka_unit_test(whatever_the_address),
 					   cmocka_unit_test(secrets_at_any_byte)};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	disguised_deinit(&found);

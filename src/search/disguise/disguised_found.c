@@ -199,6 +199,13 @@ static bool is_told(const struct handles_value *v)
 	return v->hit && (v->class != HANDLES_TARGET || v->kept >= NAMED_MOST);
 }
 
+// All bits of the address are compared. Such a word is no chance, though it could be a pointer as well: one
+// into the hundreds of GiB that the region of libctp.so takes, or that a program reserves.
+static bool is_whole(const struct handles_value *v)
+{
+	return v->form == DISGUISE_RECODED || v->form == DISGUISE_RIGHT_MORE;
+}
+
 // Is the 32-bit number at `at` the distance of this address from there?
 static bool is_distance(uint64_t at, uint32_t number, uint64_t address)
 {
@@ -260,11 +267,11 @@ static void on_handle(struct disguised_pass *p, uint64_t at, uint32_t number, bo
 	while (told < n &&
 	       (is_told(&v[told]) || (v[told].form == DISGUISE_SELF) != self)) // a number that is everywhere
 		told++;
-	if (told == n || is_freed(p->d, at) || in_pointer(p, at))
+	if (told == n || is_freed(p->d, at))
 		return;
-	bool inside = disguised_in_lost(p, at);
+	bool inside = disguised_in_lost(p, at), pointer = in_pointer(p, at);
 	for (size_t i = told; i < n; i++)
-		if (!is_told(&v[i]) && (v[i].form == DISGUISE_SELF) == self)
+		if (!is_told(&v[i]) && (v[i].form == DISGUISE_SELF) == self && (!pointer || is_whole(&v[i])))
 			on_value(p, at, number, &v[i], inside);
 }
 
