@@ -99,11 +99,8 @@ static int end(void **state)
 }
 
 // Who is suspended is where its last slice has left it.
-static size_t found(void)
+static void read_all(struct parked_history v[PARKED_PLACINGS])
 {
-	struct parked_history v[PARKED_PLACINGS];
-	results_deinit(&out);
-	out = (struct results){0};
 	t.image.stations.n = 0;
 	for (uint64_t id = FIRST; id < FIRST + ALL; id++) {
 		const struct slice *last = NULL;
@@ -116,6 +113,14 @@ static size_t found(void)
 	tables_index(&t);
 	memset(told, 0, sizeof(told));
 	assert_int_equal(parked_history_read(&t.world, &t.image, told, v), 0);
+}
+
+static size_t found(void)
+{
+	struct parked_history v[PARKED_PLACINGS];
+	results_deinit(&out);
+	out = (struct results){0};
+	read_all(v);
 	assert_int_equal(parked_kept(pass_find("CTP003"), &t.world, v, told, &out), 0);
 	parked_history_deinit(v);
 	return out.ncases;
@@ -131,6 +136,21 @@ static void one_that_lives_has_kept_it(void **state)
 			    "1 time one was resumed from here, after 9.9 ms at most, right after another that was "
 			    "past this place had run; the last was coroutine 5, 10.0 s ago; now 2 wait, and none "
 			    "that lives is past it");
+}
+
+static void who_leaves_two_places_counts_at_both(void **state)
+{
+	(void)state;
+	struct parked_history v[PARKED_PLACINGS], *l = &v[PARKED_USUAL];
+	runs(45, 1, OTHER);
+	runs(46, 0, OTHER);
+	runs(47, 1, READ);
+	read_all(v);
+	assert_int_equal(l->v[l->of[TAKE] - 1].left, 1);
+	assert_int_equal(l->v[l->of[TAKE] - 1].who, 1);
+	assert_int_equal(l->v[l->of[OTHER] - 1].left, 1);
+	assert_int_equal(l->v[l->of[OTHER] - 1].who, 1);
+	parked_history_deinit(v);
 }
 
 static void it_has_ended_inside(void **state)
@@ -208,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(one_that_lives_has_kept_it, begin, end),
+		cmocka_unit_test_setup_teardown(who_leaves_two_places_counts_at_both, begin, end),
 		cmocka_unit_test_setup_teardown(it_has_ended_inside, begin, end),
 		cmocka_unit_test_setup_teardown(who_has_it_is_late, begin, end),
 		cmocka_unit_test_setup_teardown(who_runs_may_have_it, begin, end),

@@ -24,10 +24,10 @@ static bool all_once(const struct parked_history *l, size_t p)
 	size_t wait = 0;
 	for (size_t i = 0; i < l->nmembers; i++) {
 		const struct parked_member *of = &l->members[i];
-		bool here = of->at == p + 1;
+		bool here = of->at == p + 1, left = of->left >> p & 1;
 		if (!(of->visited >> p & 1))
 			continue;
-		if (of->left == here || (of->left && !is_gone(l, of, p)))
+		if (left == here || (left && !is_gone(l, of, p)))
 			return false;
 		wait += here;
 	}

@@ -199,11 +199,11 @@ static void leaves(struct parked_history *l, const struct transition *t)
 	p->longest = waited > p->longest ? waited : p->longest;
 	p->shortest = waited < p->shortest ? waited : p->shortest;
 	p->left++;
-	p->who += !of->left;
+	p->who += !(of->left >> (of->at - 1U) & 1);
 	p->last = t->to->id;
 	p->last_ns = p->changed_ns = t->ns;
 	p->others = 0;
-	of->left = true;
+	of->left |= 1U << (of->at - 1U);
 	of->at = 0;
 }
 

@@ -18,9 +18,10 @@ enum parked_placing { PARKED_SHORT, PARKED_USUAL, PARKED_PLACINGS };
 
 struct parked_member {
 	uint64_t id;
-	uint32_t made_at, visited; // visited: bits, by place
-	uint8_t at;                // the row of the place where it waits, and one more; 0: it is elsewhere
-	bool runs, left;           // runs: it was resumed, and has not ended; left: it was resumed from there
+	uint32_t made_at;
+	uint32_t visited, left; // bits, by place: it was there; it was resumed from there
+	uint8_t at;             // the row of the place where it waits, and one more; 0: it is elsewhere
+	bool runs;              // it was resumed, and has not ended
 	bool rested, first; // it was suspended before; where it is now, it is for the first time in its life
 	uint64_t began_ns;
 	uint32_t first_stack, stack; // where it was suspended first, and last
