@@ -4,22 +4,7 @@
 //
 // A loop takes a watcher that was stopped out of its set after the turn. Who was not answered in time gets a last
 // chance, and waits again: but its watcher is not started again, and the answer stays unread.
-#include "unread.h"
-
-static bool late[3], started[3];
-
-static void start(int i)
-{
-	if (!started[i])
-		watch_conn(i, EPOLL_CTL_ADD, EPOLLIN);
-	started[i] = true;
-}
-
-static void stop(int i)
-{
-	started[i] = false;
-	must(epoll_ctl(ep, EPOLL_CTL_DEL, conns[i].fd, NULL));
-}
+#include "stopped.h"
 
 static void serve(void *arg)
 {
@@ -44,16 +29,7 @@ static void serve(void *arg)
 
 int main(void)
 {
-	for (int i = 0; i < 3; i++)
-		make_conn(i);
-	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
-	for (int i = 0; i < 3; i++) {
-		conns[i].co = co_new(serve, &conns[i]);
-		co_resume(conns[i].co);
-		send_text(i, "hello\n");
-		while (!conns[i].got)
-			turn(-1, resume_reader);
-	}
+	greet_all(serve);
 	late[2] = true;
 	co_resume(conns[2].co); // its time is up
 	stop(2);

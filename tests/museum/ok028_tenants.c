@@ -5,18 +5,7 @@
 // A set for each tenant, and a loop that asks each in turn without waiting, and naps
 // in between. Each has a connection with requests in every turn, and one that is
 // silent.
-#include <sys/epoll.h>
-#include <unistd.h>
-
-#include "co.h"
-#include "must.h"
-
-enum { TENANTS = 2, EACH = 2 };
-
-static int sets[TENANTS], served;
-static struct conn {
-	int tenant, fd, client;
-} conns[TENANTS][EACH];
+#include "tenants.h"
 
 static void serve(void *arg)
 {
@@ -26,36 +15,12 @@ static void serve(void *arg)
 		served++;
 }
 
-static void turn(void)
-{
-	for (int t = 0; t < TENANTS; t++)
-		co_turn(sets[t], 0);
-	nap_ms(1);
-}
-
-static void ask(int i)
-{
-	int until = served + TENANTS;
-	for (int t = 0; t < TENANTS; t++)
-		must(write(conns[t][i].client, "GET /", 5));
-	while (served < until)
-		turn();
-}
-
 int main(void)
 {
-	for (int t = 0; t < TENANTS; t++) {
-		sets[t] = (int)must(epoll_create1(EPOLL_CLOEXEC));
-		for (int i = 0; i < EACH; i++) {
-			int fds[2];
-			pair("unix", fds);
-			conns[t][i] = (struct conn){t, fds[0], fds[1]};
-			co_start(serve, &conns[t][i]);
-		}
-	}
+	connect_all(serve);
 	for (int i = 0; i < EACH; i++)
-		ask(i);
+		ask(i, i + 1, TENANTS);
 	say("ready");
 	for (;;)
-		ask(0);
+		ask(0, 1, TENANTS);
 }

@@ -502,7 +502,7 @@ m("ctp_in_pool(s) ||", "", "who waits in a pool is told")
 m("|| polls(m)", "", "who waits for a descriptor of a poll is told")
 
 m = of("src/analyze/case/parked_history.c", "museum:ok003_no_more_work")
-m("	p->who += !(of->left >> (of->at - 1U) & 1);", "	p->who += !of->left;", "who was resumed from one place counts at no other")
+m("	p->who += !(of->left >> (of->at - 1U) & 1);", "	p->who += !of->left;", "who was resumed from one place counts at no other", "unit:parked_kept")
 m("u->refuted |= !u->outside && !ended;", "", "workers that were resumed while all were idle use a lock")
 
 m = of("src/analyze/case/parked_together.c", "museum:ok003_thread_is_slow")

@@ -11,47 +11,18 @@
 #include <cmocka.h>
 
 #include "engine/memory/container_hubs.h"
+#include "hubs_memory.h"
 
-enum { MEMBERS = 4, STACK = 0x1000, WORDS = 0x10000 / 8 };
-#define BASE 0x100000ULL
+enum { MEMBERS = 4, STACK = 0x1000 };
 #define STATIC (BASE + 0x1000)
 #define HEAP (BASE + 0x3000)
 #define BLOCKS (BASE + 0x6000)
 #define STACKS (BASE + 0x8000)
 
-static uint64_t memory[WORDS];
 static struct hubs_member members[MEMBERS];
 static struct hubs_query query;
 static struct cycle_hubs_circle found[2];
 static struct span areas = { STATIC, STATIC + 0x1000 };
-
-static bool is_data(void *ctx, uint64_t at)
-{
-	(void)ctx;
-	return at >= BASE && at < BASE + sizeof(memory);
-}
-
-static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
-{
-	(void)ctx;
-	if (!is_data(NULL, at))
-		return 0;
-	size_t room = BASE + sizeof(memory) - at;
-	bytes = bytes < room ? bytes : room;
-	memcpy(to, (const char *)memory + (at - BASE), bytes);
-	return bytes;
-}
-
-static bool late(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
-static uint64_t *word(uint64_t at)
-{
-	return &memory[(at - BASE) / 8];
-}
 
 static uint64_t handle(unsigned i)
 {

@@ -10,36 +10,18 @@
 #include <cmocka.h>
 
 #include "engine/memory/cycle_hubs.h"
+#include "hubs_memory.h"
 
 // The program's memory: hubs and control blocks first, then a stack for each.
-enum { MEMBERS = 4, STACK = 0x1000, WORDS = 0x8000 / 8 };
-#define BASE 0x100000ULL
+enum { MEMBERS = 4, STACK = 0x1000 };
 #define HUBS (BASE + 0x1000)
 #define BLOCKS (BASE + 0x2000)
 #define STACKS (BASE + 0x4000)
 
-static uint64_t memory[WORDS];
 static struct hubs_member members[MEMBERS];
 static struct hubs_query query;
 static struct cycle_hubs_circle found[2];
 static uint64_t not_handle, object_bytes;
-
-static bool is_data(void *ctx, uint64_t at)
-{
-	(void)ctx;
-	return at >= BASE && at < BASE + sizeof(memory);
-}
-
-static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
-{
-	(void)ctx;
-	if (!is_data(NULL, at))
-		return 0;
-	size_t room = BASE + sizeof(memory) - at;
-	bytes = bytes < room ? bytes : room;
-	memcpy(to, (const char *)memory + (at - BASE), bytes);
-	return bytes;
-}
 
 static bool is_handle(void *ctx, uint64_t handle, const struct hubs_member *m)
 {
@@ -53,17 +35,6 @@ static uint64_t extent(void *ctx, uint64_t at)
 	(void)ctx;
 	(void)at;
 	return object_bytes;
-}
-
-static bool late(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
-static uint64_t *word(uint64_t at)
-{
-	return &memory[(at - BASE) / 8];
 }
 
 static uint64_t block(unsigned i)

@@ -10,49 +10,25 @@
 #include <cmocka.h>
 
 #include "engine/memory/hub_holders.h"
+#include "hubs_memory.h"
 
 // The program's memory: hubs and control blocks first, then a stack for each.
-enum { MEMBERS = 3, STACK = 0x1000, WORDS = 0x8000 / 8, GONE = 77, LIVES = 78 };
-#define BASE 0x100000ULL
+enum { MEMBERS = 3, STACK = 0x1000, GONE = 77, LIVES = 78 };
 #define HUB (BASE + 0x1000)
 #define BLOCKS (BASE + 0x2000)
 #define GONE_BLOCK (BASE + 0x3800)
 #define STACKS (BASE + 0x4000)
 
-static uint64_t memory[WORDS];
 static struct hubs_member members[MEMBERS];
 static struct hubs_query query;
 static struct hub_holder found[2];
 static uint64_t gone_slot, gone_top, own_hub, lives_slot, hub_bytes;
-
-static bool is_data(void *ctx, uint64_t at)
-{
-	(void)ctx;
-	return at >= BASE && at < BASE + sizeof(memory);
-}
-
-static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
-{
-	(void)ctx;
-	if (!is_data(NULL, at))
-		return 0;
-	size_t room = BASE + sizeof(memory) - at;
-	bytes = bytes < room ? bytes : room;
-	memcpy(to, (const char *)memory + (at - BASE), bytes);
-	return bytes;
-}
 
 static bool is_own(void *ctx, uint64_t hub, const struct hubs_member *m)
 {
 	(void)ctx;
 	(void)m;
 	return hub == own_hub;
-}
-
-static bool late(void *ctx)
-{
-	(void)ctx;
-	return false;
 }
 
 static uint64_t who(void *ctx, uint64_t at, bool top, bool *lives)
@@ -72,11 +48,6 @@ static uint64_t begin_of(void *ctx, uint64_t at)
 {
 	(void)ctx;
 	return at - BLOCKS < 0x400 * MEMBERS ? BLOCKS + (at - BLOCKS) / 0x400 * 0x400 : 0;
-}
-
-static uint64_t *word(uint64_t at)
-{
-	return &memory[(at - BASE) / 8];
 }
 
 static uint64_t block(unsigned i)

@@ -10,46 +10,17 @@
 #include <cmocka.h>
 
 #include "engine/memory/pth_mutexes.h"
+#include "hubs_memory.h"
 
 // The program's memory: control blocks, then events and mutexes, then a stack for each.
-enum { MEMBERS = 4, STACK = 0x1000, WORDS = 0xa000 / 8, CONTEXT = 0x108, EVENTS = 0x78, HAS = 0x5c0 };
-#define BASE 0x100000ULL
+enum { MEMBERS = 4, STACK = 0x1000, CONTEXT = 0x108, EVENTS = 0x78, HAS = 0x5c0 };
 #define BLOCKS BASE
 #define THINGS (BASE + 0x4000)
 #define STACKS (BASE + 0x6000)
 
-static uint64_t memory[WORDS];
 static struct hubs_member members[MEMBERS];
 static struct hubs_query query;
 static struct cycle_hubs_circle found[2];
-
-static bool is_data(void *ctx, uint64_t at)
-{
-	(void)ctx;
-	return at >= BASE && at < BASE + sizeof(memory);
-}
-
-static size_t peek(void *ctx, uint64_t at, void *to, size_t bytes)
-{
-	(void)ctx;
-	if (!is_data(NULL, at))
-		return 0;
-	size_t room = BASE + sizeof(memory) - at;
-	bytes = bytes < room ? bytes : room;
-	memcpy(to, (const char *)memory + (at - BASE), bytes);
-	return bytes;
-}
-
-static bool late(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
-static uint64_t *word(uint64_t at)
-{
-	return &memory[(at - BASE) / 8];
-}
 
 static uint64_t block(unsigned i)
 {
