@@ -208,8 +208,9 @@ m("		if (code_words_may(word) && scan_find(r->skip, r->nskip, at + i) == r->nski
 m("			bool file = *at->path == '/' && !bases_is_runtime(m, at->lo);", "			bool file = *at->path == '/';", "the C library's numbers are the program's")
 
 m = of("src/search/disguise/products.c", "unit:products")
-m("		try_value(p, word ^ p->addends[i], at);", "		(void)0;", "a product that is xored as well is not seen")
-m("		if (address >> ADDRESS == 0 && address % WORD == 0 && ", "		if (address >> ADDRESS == 0 && ", "a product counts that is no pointer's")
+m("		try_value(p, word ^ addends->v[i], at);", "		(void)0;", "a product that is xored as well is not seen")
+m("	if (word % WORD == 0)\n", "	if (1)\n", "a product counts that is no pointer's")
+m("p->addends[word % WORD];", "p->addends[0];", "numbers are added that end in three zeros alone")
 
 m = of("src/search/disguise/number_rows.c", "unit:parts")
 m("	try_address(w, p->count, last_highest);", "	(void)last_highest;", "bytes that are written out from the lowest on are not seen")

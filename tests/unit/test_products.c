@@ -181,6 +181,35 @@ static void written_out(void **state)
 	}
 }
 
+static uint64_t random_word(void)
+{
+	static uint64_t state = 0x9e3779b97f4a7c15;
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+// A program has many numbers, and much memory is as good as random: there is time for all of it.
+static void behind_noise(void **state)
+{
+	enum { NUMBERS = 128, WORDS = 1 << 14 };
+	static uint64_t words[WORDS + 32]; // some bytes are read behind them
+	struct products p = {.search = &search, .targets = &target, .ntargets = 1, .hit = on_hit};
+	(void)state;
+	put(STATIC, 0, FACTOR);
+	put(STATIC, 8, ADDEND);
+	for (size_t i = 2; i < NUMBERS; i++)
+		put(STATIC, i * sizeof(uint64_t), random_word() | 1);
+	for (size_t i = 0; i < WORDS; i++)
+		words[i] = random_word();
+	words[WORDS - 1] = ONE * FACTOR + ADDEND;
+	products_ready(&p);
+	products_find(&p, (const unsigned char *)words, WORDS * sizeof(*words), 0x1000);
+	assert_int_equal(hits, 1);
+	assert_true(hit_address == ONE);
+}
+
 // ------------------------------------------------------------------------- bytes of seven bits
 
 static size_t encode(unsigned char *to, uint64_t v)
@@ -249,6 +278,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(inverses, open_memory, close_memory),
 		cmocka_unit_test_setup_teardown(added_or_xored, open_memory, close_memory),
 		cmocka_unit_test_setup_teardown(written_out, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(behind_noise, open_memory, close_memory),
 		cmocka_unit_test_setup_teardown(varints, open_memory, close_memory),
 		cmocka_unit_test_setup_teardown(rows_of_varints, open_memory, close_memory),
 	};

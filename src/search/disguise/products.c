@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// To multiply by an odd number is undone by another one, its inverse: a program may keep either.
+// To multiply by an odd number is undone by another one, its inverse: a program may keep either. Neither
+// changes how many of the lowest bits are zeros. So of the numbers that may have been added, those alone are
+// tried that end in the same three bits as the word.
 #include "search/disguise/products.h"
 
 #include <stdlib.h>
@@ -45,30 +47,49 @@ void products_ready(struct products *p)
 			p->inverses[p->ninverses++] = inverse(words.v[i]);
 			p->inverses[p->ninverses++] = words.v[i];
 		}
-		if (p->naddends < PRODUCTS_ADDENDS)
-			p->addends[p->naddends++] = words.v[i];
+		struct products_addends *to = &p->addends[words.v[i] % WORD];
+		if (i < PRODUCTS_ADDENDS)
+			to->v[to->n++] = words.v[i];
 	}
 }
 
+static void try_address(const struct products *p, uint64_t address, uint64_t at)
+{
+	if (address >> ADDRESS == 0 && marked(p->middle, address >> HALF) &&
+	    scan_find(p->targets, p->ntargets, address) < p->ntargets)
+		p->hit(p->ctx, at, address);
+}
+
+static inline uint64_t less(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+// At a multiple of eight, as the address. One branch for four factors: hardly any leads to an address.
 static void try_value(struct products *p, uint64_t value, uint64_t at)
 {
-	for (size_t i = 0; i < p->ninverses; i++) {
-		uint64_t address = value * p->inverses[i];
-		if (address >> ADDRESS == 0 && address % WORD == 0 && marked(p->middle, address >> HALF) &&
-		    scan_find(p->targets, p->ntargets, address) < p->ntargets)
-			p->hit(p->ctx, at, address);
+	size_t i = 0;
+	p->tries += p->ninverses;
+	for (; i + 4 <= p->ninverses; i += 4) {
+		const uint64_t *by = p->inverses + i;
+		uint64_t least = less(less(value * by[0], value * by[1]), less(value * by[2], value * by[3]));
+		for (size_t k = 0; k < 4 && least >> ADDRESS == 0; k++)
+			try_address(p, value * by[k], at);
 	}
+	for (; i < p->ninverses; i++)
+		try_address(p, value * p->inverses[i], at);
 }
 
 static void try_word(struct products *p, uint64_t word, uint64_t at)
 {
 	if (!code_words_may(word) || p->tries > TRIES_MOST)
 		return;
-	p->tries += p->ninverses * (2 * p->naddends + 1);
-	try_value(p, word, at);
-	for (size_t i = 0; i < p->naddends; i++) {
-		try_value(p, word ^ p->addends[i], at);
-		try_value(p, word - p->addends[i], at);
+	const struct products_addends *addends = &p->addends[word % WORD];
+	if (word % WORD == 0)
+		try_value(p, word, at);
+	for (size_t i = 0; i < addends->n; i++) {
+		try_value(p, word ^ addends->v[i], at);
+		try_value(p, word - addends->v[i], at);
 	}
 }
 

@@ -21,8 +21,12 @@ struct products {
 	void (*hit)(void *ctx, uint64_t at, uint64_t address);
 	void *ctx;
 	// what follows is products.c's
-	uint64_t inverses[2 * PRODUCTS_FACTORS], addends[PRODUCTS_ADDENDS];
-	size_t ninverses, naddends;
+	uint64_t inverses[2 * PRODUCTS_FACTORS];
+	size_t ninverses;
+	struct products_addends {
+		uint64_t v[PRODUCTS_ADDENDS];
+		size_t n;
+	} addends[8];                  // by their lowest three bits
 	uint64_t middle[PRODUCTS_MAP]; // bit map of bits 32 to 47 of targets
 	uint64_t tries;
 };

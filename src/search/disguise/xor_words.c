@@ -26,12 +26,14 @@ enum {
 	DECOYS = 64,
 	DECOY_SHIFT = 16
 };
+enum { TOPS_BITS = 23 };
 enum { TRIES_OF_A_BUCKET = 1 << 22, TRIES_MOST = 1 << 28 };
 enum { CHUNK = 1 << 16, READ_MOST = 64 << 20, SMALL = 1 << 18, END = 1 << 14 };
 
 struct xor_bucket {
 	uint32_t first, n; // of its keys
 	uint32_t tries, hits[KINDS], decoys[KINDS];
+	bool tidy;  // are they sorted, and each once?
 	bool spent; // tried too often to tell anything
 };
 
@@ -45,6 +47,22 @@ static bool marked(const uint64_t *map, uint64_t bits)
 	return map[bits >> 6 & (XOR_WORDS_MAP - 1)] >> (bits & 63) & 1;
 }
 
+// Of the upper half of a key: its two bits in a map, by which most words go by that have no partner.
+static uint32_t top(uint32_t upper)
+{
+	return (uint32_t)(upper * 0x9e3779b1u) >> (32 - TOPS_BITS);
+}
+
+static uint32_t top_too(uint32_t upper)
+{
+	return (uint32_t)((upper ^ upper >> 15) * 0x85ebca6bu) >> (32 - TOPS_BITS);
+}
+
+static bool in_tops(const struct xor_words *x, uint32_t at)
+{
+	return x->tops[at >> 6] >> (at & 63) & 1;
+}
+
 static bool is_address(uint64_t word)
 {
 	return word >> UPPER == 0 || word >> UPPER == SIXTEEN;
@@ -54,8 +72,8 @@ static bool is_address(uint64_t word)
 
 static void add_key(struct xor_words *x, uint64_t value, uint64_t at)
 {
-	struct xor_bucket *b = &x->buckets[value >> UPPER];
-	if (is_address(value) || b->n == OF_A_BUCKET ||
+	uint8_t *n = &x->taken[value >> UPPER];
+	if (is_address(value) || *n == OF_A_BUCKET ||
 	    x->nkeys == (x->step == WORD ? KEYS_MOST : KEYS_MOST_ODD) || x->failed)
 		return;
 	if (x->nkeys == x->room) {
@@ -68,7 +86,7 @@ static void add_key(struct xor_words *x, uint64_t value, uint64_t at)
 		x->room = room;
 	}
 	x->keys[x->nkeys++] = (struct xor_key){value, at};
-	b->n++;
+	++*n;
 }
 
 static bool counts(const struct xor_words *x, uint64_t at)
@@ -78,7 +96,8 @@ static bool counts(const struct xor_words *x, uint64_t at)
 	       scan_find(s->freed.v, s->freed.n, at) == s->freed.n;
 }
 
-// Those that lie in [lo, hi), which may be written.
+// Those that lie in [lo, hi), which may be written. What holds of one byte holds of those up to the next
+// word.
 static void take_keys(struct xor_words *x, uint64_t lo, uint64_t hi)
 {
 	static _Alignas(uint64_t) uint64_t chunk[CHUNK / WORD];
@@ -86,9 +105,12 @@ static void take_keys(struct xor_words *x, uint64_t lo, uint64_t hi)
 	const uint64_t chunk_step = x->step == WORD ? CHUNK : CHUNK - WORD; // a word may lie across
 	for (; lo < hi && !memory_late(m); lo += chunk_step) {
 		size_t n = memory_peek_touched(m, lo, chunk, hi - lo < CHUNK ? (size_t)(hi - lo) : CHUNK);
+		bool any = false;
 		for (size_t i = 0; i + WORD <= n; i += x->step) {
 			uint64_t key = block_word((const unsigned char *)chunk + i);
-			if (!is_address(key) && counts(x, lo + i) && !x->lost(x->ctx, lo + i))
+			if (i % WORD == 0)
+				any = counts(x, lo + i) && !x->lost(x->ctx, lo + i);
+			if (any && !is_address(key))
 				add_key(x, key, lo + i);
 		}
 	}
@@ -116,45 +138,89 @@ static void take_all_keys(struct xor_words *x)
 	}
 }
 
-static int by_value(const void *a, const void *b)
+static void mark_top(struct xor_words *x, uint32_t at)
 {
-	const struct xor_key *x = a, *y = b;
-	if (x->value != y->value)
-		return x->value < y->value ? -1 : 1;
-	return (x->at > y->at) - (x->at < y->at);
+	x->tops[at >> 6] |= 1ULL << (at & 63);
 }
 
-static void sort_keys(struct xor_words *x)
+static bool is_before(const struct xor_key *a, const struct xor_key *b)
 {
-	size_t n = 0;
-	if (x->nkeys)
-		qsort(x->keys, x->nkeys, sizeof(*x->keys), by_value);
-	for (size_t i = 0; i < x->nkeys; i++)
-		if (!n || x->keys[n - 1].value != x->keys[i].value)
-			x->keys[n++] = x->keys[i];
-	x->nkeys = n;
-	for (size_t i = 0, end; i < n; i = end) {
-		uint64_t upper = x->keys[i].value >> UPPER;
-		for (end = i + 1; end < n && x->keys[end].value >> UPPER == upper;)
-			end++;
-		x->buckets[upper].first = (uint32_t)i;
-		x->buckets[upper].n = (uint32_t)(end - i);
-		mark(x->uppers, upper);
+	return a->value != b->value ? a->value < b->value : a->at < b->at;
+}
+
+// A bucket's are few; of most buckets they are never asked for.
+static void tidy(const struct xor_words *x, struct xor_bucket *b)
+{
+	struct xor_key *v = x->keys + b->first;
+	uint32_t n = b->n, kept = 0;
+	for (uint32_t i = 1; i < n; i++) {
+		struct xor_key one = v[i];
+		uint32_t k = i;
+		for (; k && is_before(&one, &v[k - 1]); k--)
+			v[k] = v[k - 1];
+		v[k] = one;
 	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!kept || v[kept - 1].value != v[i].value)
+			v[kept++] = v[i];
+	b->n = kept;
+	b->tidy = true;
+}
+
+// How many each bucket has taken is known.
+static void share_keys(struct xor_words *x)
+{
+	struct xor_key *keys = malloc((x->nkeys + 1) * sizeof(*keys));
+	uint32_t n = 0;
+	x->failed |= !keys;
+	if (x->failed) {
+		free(keys);
+		return;
+	}
+	for (size_t i = 0; i < BUCKETS; n += x->taken[i++])
+		x->buckets[i].first = n;
+	for (size_t i = 0; i < x->nkeys; i++) {
+		uint64_t value = x->keys[i].value;
+		keys[x->buckets[value >> UPPER].first++] = x->keys[i];
+		mark_top(x, top((uint32_t)(value >> HALF)));
+		mark_top(x, top_too((uint32_t)(value >> HALF)));
+	}
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct xor_bucket *b = &x->buckets[i];
+		if (!x->taken[i])
+			continue;
+		b->n = x->taken[i];
+		b->first -= b->n;
+		mark(x->uppers, i);
+	}
+	free(x->keys);
+	x->keys = keys;
+}
+
+static void take_middle(struct xor_words *x, uint64_t bits)
+{
+	if (marked(x->middle, bits))
+		return;
+	mark(x->middle, bits);
+	if (x->nmiddles < XOR_WORDS_MIDDLES)
+		x->middles[x->nmiddles] = (uint16_t)bits;
+	x->nmiddles++;
 }
 
 bool xor_words_ready(struct xor_words *x)
 {
 	x->buckets = calloc(BUCKETS, sizeof(*x->buckets));
+	x->taken = calloc(BUCKETS, sizeof(*x->taken));
+	x->tops = calloc(1 << (TOPS_BITS - 3), 1);
 	x->hits = calloc(HITS_MOST, sizeof(*x->hits));
-	if (!x->buckets || !x->hits)
+	if (!x->buckets || !x->taken || !x->tops || !x->hits)
 		return false;
 	for (size_t i = 0; i < x->ntargets; i++)
 		for (uint64_t u = x->targets[i].lo >> HALF; u <= (x->targets[i].hi - 1) >> HALF; u++)
-			mark(x->middle, u);
+			take_middle(x, u & SIXTEEN);
 	if (x->ntargets)
 		take_all_keys(x);
-	sort_keys(x);
+	share_keys(x);
 	return !x->failed;
 }
 
@@ -202,6 +268,19 @@ static void try_pair(struct xor_words *x, struct xor_bucket *b, const struct xor
 	}
 }
 
+// Has any key such upper bits that it and this word may be a target's?
+static inline bool has_key(const struct xor_words *x, uint64_t word)
+{
+	if (!marked(x->uppers, word >> UPPER))
+		return false;
+	for (size_t i = 0; i < x->nmiddles && i < XOR_WORDS_MIDDLES; i++) {
+		uint32_t upper = (uint32_t)(word >> HALF) ^ x->middles[i];
+		if (in_tops(x, top(upper)) && in_tops(x, top_too(upper)))
+			return true;
+	}
+	return x->nmiddles > XOR_WORDS_MIDDLES;
+}
+
 static void try_word(struct xor_words *x, uint64_t word, uint64_t at)
 {
 	uint64_t upper = word >> UPPER;
@@ -211,6 +290,8 @@ static void try_word(struct xor_words *x, uint64_t word, uint64_t at)
 		x->uppers[upper >> 6] &= ~(1ULL << (upper & 63));
 		return;
 	}
+	if (!b->tidy)
+		tidy(x, b);
 	b->tries += b->n;
 	x->tries += b->n;
 	bool known = false;
@@ -239,14 +320,14 @@ static inline bool block_may(const struct xor_words *x, const unsigned char *b)
 void xor_words_find(struct xor_words *x, const unsigned char *b, size_t n, uint64_t at)
 {
 	for (size_t i = 0; x->step != WORD && x->nkeys && i + WORD <= n; i++)
-		if (marked(x->uppers, block_word(b + i) >> UPPER))
+		if (has_key(x, block_word(b + i)))
 			try_word(x, block_word(b + i), at + i);
 	for (size_t i = -at & (WORD - 1); x->step == WORD && x->nkeys && i + WORD <= n; i += BLOCK_BYTES) {
 		if (!block_may(x, b + i))
 			continue;
 		for (size_t k = i; k < i + BLOCK_BYTES && k + WORD <= n; k += WORD) {
 			uint64_t w = block_word(b + k);
-			if (marked(x->uppers, w >> UPPER))
+			if (has_key(x, w))
 				try_word(x, w, at + k);
 		}
 	}
@@ -330,6 +411,8 @@ void xor_words_deinit(struct xor_words *x)
 {
 	free(x->keys);
 	free(x->buckets);
+	free(x->taken);
+	free(x->tops);
 	free(x->hits);
 	*x = (struct xor_words){0};
 }

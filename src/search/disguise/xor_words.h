@@ -13,7 +13,7 @@
 #include "search/disguise/handles.h"
 #include "search/search.h"
 
-enum { XOR_WORDS_MAP = 1 << 10 };
+enum { XOR_WORDS_MAP = 1 << 10, XOR_WORDS_MIDDLES = 16 };
 
 struct xor_hit {
 	uint64_t at, address, key; // where the key lies; 0: glibc's pointer guard
@@ -38,9 +38,13 @@ struct xor_words {
 		uint64_t value, at;
 	} * keys; // by value
 	size_t nkeys, room;
-	struct xor_bucket *buckets;     // by the upper 16 bits
-	uint64_t uppers[XOR_WORDS_MAP]; // bit map of those that some key has,
-	uint64_t middle[XOR_WORDS_MAP]; // and of bits 32 to 47 of targets
+	struct xor_bucket *buckets;          // by the upper 16 bits
+	uint64_t uppers[XOR_WORDS_MAP];      // bit map of those that some key has,
+	uint64_t middle[XOR_WORDS_MAP];      // and of bits 32 to 47 of targets
+	uint16_t middles[XOR_WORDS_MIDDLES]; // the same
+	size_t nmiddles;                     // more than there is room for: no word is passed over
+	uint8_t *taken;                      // by bucket: how many keys were taken
+	uint64_t *tops;                      // bit map of the upper halves of keys
 	uint64_t tries;
 };
 
