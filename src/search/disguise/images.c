@@ -38,82 +38,75 @@ enum { SWAPPED = 1, BACKWARD = 2, GROUPS = 4, FIVES = 8, BEHIND_1 = 16, BEHIND_2
 
 // Of an alphabet, the bases from `lo` to `hi`; with GROUPS, the bytes of memory are taken by as many bits as
 // a digit has, as in Base64, of a record in which so many bytes precede it, modulo three; with FIVES, four of
-// them by five digits.
+// them by five digits. The first four are looked for of all addresses.
+#define ALPHABETS(X) \
+	X(LOWER, 16, 16, 0) \
+	X(UPPER, 16, 16, 0) \
+	X(LOWER, 10, 10, 0) \
+	X(LOWER, 16, 16, SWAPPED) \
+	X(LOWER, 2, 9, 0) \
+	X(LOWER, 11, 15, 0) \
+	X(LOWER, 17, 36, 0) \
+	X(UPPER, 11, 15, 0) \
+	X(UPPER, 17, 36, 0) \
+	X("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", 37, 64, 0) \
+	X("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/", 63, 64, 0) \
+	X("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_", 37, 64, 0) \
+	X("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/", 63, 64, 0) \
+	X("./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 64, 64, 0) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 62, 64, 0) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, 0) \
+	X("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/", 62, 62, 0) \
+	X("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 58, 58, 0) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 26, 32, 0) \
+	X("abcdefghijklmnopqrstuvwxyz234567", 26, 32, 0) \
+	X("0123456789ABCDEFGHJKMNPQRSTVWXYZ", 32, 32, 0) \
+	X("0123456789abcdefghjkmnpqrstvwxyz", 32, 32, 0) \
+	X(UPPER, 16, 16, SWAPPED) \
+	X(LOWER, 8, 8, SWAPPED) \
+	X(LOWER, 10, 10, SWAPPED) \
+	X(LOWER, 32, 32, SWAPPED) \
+	X(LOWER, 36, 36, SWAPPED) \
+	X(UPPER, 36, 36, SWAPPED) \
+	X("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 62, 62, SWAPPED) \
+	X("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 62, 62, SWAPPED) \
+	X("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 58, 58, SWAPPED) \
+	X(LOWER, 2, 2, BACKWARD) \
+	X(LOWER, 8, 8, BACKWARD) \
+	X(LOWER, 10, 10, BACKWARD) \
+	X(LOWER, 16, 16, BACKWARD) \
+	X(UPPER, 16, 16, BACKWARD) \
+	X(LOWER, 32, 32, BACKWARD) \
+	X(LOWER, 36, 36, BACKWARD) \
+	X(UPPER, 36, 36, BACKWARD) \
+	X("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", 62, 64, BACKWARD) \
+	X("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_", 62, 64, BACKWARD) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, BACKWARD) \
+	X("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 58, 58, BACKWARD) \
+	X(LOWER, 16, 16, SWAPPED | BACKWARD) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32, 32, GROUPS) \
+	X("abcdefghijklmnopqrstuvwxyz234567", 32, 32, GROUPS) \
+	X("0123456789ABCDEFGHIJKLMNOPQRSTUV", 32, 32, GROUPS) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | SWAPPED) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | SWAPPED) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32, 32, GROUPS | SWAPPED) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | BEHIND_1) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | BEHIND_2) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | BEHIND_1) \
+	X("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | BEHIND_2) \
+	X(ASCII_85, 85, 85, FIVES) \
+	X(ASCII_85, 85, 85, FIVES | SWAPPED) \
+	X(Z_85, 85, 85, FIVES) \
+	X(Z_85, 85, 85, FIVES | SWAPPED)
+#define ALPHABET_ROW(digits, lo, hi, ways) {digits, lo, hi, ways},
+#define ALPHABET_BASES(digits, lo, hi, ways) +((hi) - (lo) + 1)
 static const struct alphabet {
 	const char *digits;
 	uint8_t lo, hi, ways;
-} ALPHABETS[] = {
-	// the first four: of all addresses
-	{LOWER, 16, 16, 0},
-	{UPPER, 16, 16, 0},
-	{LOWER, 10, 10, 0},
-	{LOWER, 16, 16, SWAPPED},
-	{LOWER, 2, 9, 0},
-	{LOWER, 11, 15, 0},
-	{LOWER, 17, 36, 0},
-	{UPPER, 11, 15, 0},
-	{UPPER, 17, 36, 0},
-	{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", 37, 64, 0},
-	{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/", 63, 64, 0},
-	{"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_", 37, 64, 0},
-	{"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/", 63, 64, 0},
-	{"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 64, 64, 0},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 62, 64, 0},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, 0},
-	{"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/", 62, 62, 0},
-	{"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 58, 58, 0},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 26, 32, 0},
-	{"abcdefghijklmnopqrstuvwxyz234567", 26, 32, 0},
-	{"0123456789ABCDEFGHJKMNPQRSTVWXYZ", 32, 32, 0},
-	{"0123456789abcdefghjkmnpqrstvwxyz", 32, 32, 0},
-	{UPPER, 16, 16, SWAPPED},
-	{LOWER, 8, 8, SWAPPED},
-	{LOWER, 10, 10, SWAPPED},
-	{LOWER, 32, 32, SWAPPED},
-	{LOWER, 36, 36, SWAPPED},
-	{UPPER, 36, 36, SWAPPED},
-	{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 62, 62, SWAPPED},
-	{"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", 62, 62, SWAPPED},
-	{"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 58, 58, SWAPPED},
-	{LOWER, 2, 2, BACKWARD},
-	{LOWER, 8, 8, BACKWARD},
-	{LOWER, 10, 10, BACKWARD},
-	{LOWER, 16, 16, BACKWARD},
-	{UPPER, 16, 16, BACKWARD},
-	{LOWER, 32, 32, BACKWARD},
-	{LOWER, 36, 36, BACKWARD},
-	{UPPER, 36, 36, BACKWARD},
-	{"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_", 62, 64, BACKWARD},
-	{"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_", 62, 64, BACKWARD},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, BACKWARD},
-	{"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 58, 58, BACKWARD},
-	{LOWER, 16, 16, SWAPPED | BACKWARD},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32, 32, GROUPS},
-	{"abcdefghijklmnopqrstuvwxyz234567", 32, 32, GROUPS},
-	{"0123456789ABCDEFGHIJKLMNOPQRSTUV", 32, 32, GROUPS},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | SWAPPED},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | SWAPPED},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 32, 32, GROUPS | SWAPPED},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | BEHIND_1},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 64, 64, GROUPS | BEHIND_2},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | BEHIND_1},
-	{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 64, 64, GROUPS | BEHIND_2},
-	{ASCII_85, 85, 85, FIVES},
-	{ASCII_85, 85, 85, FIVES | SWAPPED},
-	{Z_85, 85, 85, FIVES},
-	{Z_85, 85, 85, FIVES | SWAPPED},
-};
-enum { ALPHABETS_N = sizeof(ALPHABETS) / sizeof(*ALPHABETS) };
-
-static unsigned count_texts(void)
-{
-	static unsigned n;
-	for (size_t i = n ? ALPHABETS_N : 0; i < ALPHABETS_N; i++)
-		n += ALPHABETS[i].hi - ALPHABETS[i].lo + 1u;
-	return n;
-}
+} alphabets[] = {ALPHABETS(ALPHABET_ROW)};
+enum { TEXTS_N = 0 ALPHABETS(ALPHABET_BASES) };
 
 static void reverse(char *text, size_t n)
 {
@@ -186,7 +179,7 @@ static bool has_letter(const struct image *i)
 
 static bool text_of(unsigned which, uint64_t address, struct image *i)
 {
-	const struct alphabet *a = ALPHABETS;
+	const struct alphabet *a = alphabets;
 	while (which > (unsigned)(a->hi - a->lo)) {
 		which -= a->hi - a->lo + 1u;
 		a++;
@@ -381,20 +374,16 @@ static bool is_common(uint64_t word, uint64_t address)
 
 unsigned images_count(void)
 {
-	static unsigned count;
-	if (!count)
-		count = count_texts() + SIGNS * CODES_N + SIGNS * TURNED * ROTATIONS;
-	return count;
+	return TEXTS_N + SIGNS * CODES_N + SIGNS * TURNED * ROTATIONS;
 }
 
 bool image_of(unsigned which, uint64_t address, struct image *i)
 {
-	unsigned texts = count_texts();
 	i->base = i->radix = 0;
 	i->first = 0;
-	if (which < texts)
+	if (which < TEXTS_N)
 		return text_of(which, address, i);
-	which -= texts;
+	which -= TEXTS_N;
 	i->form = DISGUISE_RECODED;
 	uint64_t signed_one = with_sign(which % SIGNS, address);
 	which /= SIGNS;
