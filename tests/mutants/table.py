@@ -217,7 +217,7 @@ m("	try_address(w, p->count, last_highest);", "	(void)last_highest;", "bytes tha
 m("		if (!v->decimal || v->value[1] >= THOUSAND || (i < COUNT - 1 && v->digits != DIGITS))", "		if (1)", "thousands are not seen")
 
 m = of("src/search/disguise/packed_bits.c", "unit:parts")
-m("			if (by % BYTE == LOW)\n				continue;", "", "plain addresses are judged again, as bit fields")
+m("			if (by % BYTE == LOW && !(word >> (ADDRESS - LOW) & 1))\n				continue;", "", "plain addresses are judged again, as bit fields")
 m("by ? v[0] >> by | v[1] << (BITS - by) : v[0];", "by ? v[0] >> by : v[0];", "a field across two words is not seen")
 
 m = of("src/search/disguise/code_pages.c", "unit:parts")

@@ -134,9 +134,16 @@ static void page_numbers(void **state)
 	put(64, ONE >> 13, 8);
 	put(72, (uint32_t)(ONE >> 12), 8); // half of it
 	put(80, (ONE >> 12) + 1, 8);       // the next page
-	put(92, ONE >> 12, 8);             // no word
-	put(128, ONE >> 12 | 1ULL << 47, 8);
 	assert_int_equal(pass(0), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		open_memory();
+		if (i)
+			put(92, ONE >> 12, 8); // no word
+		else
+			put(128, ONE >> 12 | 1ULL << 47, 8); // other bits above
+		assert_int_equal(pass(0), 1);
+		assert_int_equal(found.hits[0].form, DISGUISE_BITS);
+	}
 	begins[0] = was;
 }
 
@@ -161,6 +168,14 @@ static void texts(void **state)
 	snprintf(text, sizeof(text), "%" PRIx64, ONE);
 	memcpy(two + 8192 - strlen(text), text, strlen(text)); // where the memory ends
 	assert_int_equal(pass(0), 1);
+	uint64_t was = begins[0];
+	for (unsigned i = 0; i < 3; i++) { // in a program that is not position-independent
+		begins[0] = 0x1d3c2b0;
+		open_memory();
+		snprintf((char *)two + 65, 40, i ? "%" PRIx64 : "%" PRIu64, ONE + (i == 2 ? 16ULL << 28 : 0));
+		assert_int_equal(pass(0), i < 2);
+		begins[0] = was;
+	}
 	open_memory();
 	sprintf((char *)two + 64, "%" PRIx64, ONE + 1);
 	sprintf((char *)two + 128, "1%" PRIx64, ONE);

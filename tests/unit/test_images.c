@@ -26,7 +26,7 @@ static void each_is_found(void **state)
 			continue;
 		had++;
 		uint32_t part;
-		unsigned of = which % i.parts, k = (8u - (i.first + of) % 4u) % 4u; // that one lies at a multiple of four
+		unsigned of = which % i.parts, k = (8u - i.at[of] % 4u) % 4u; // that one lies at a multiple of four
 		if (image_part(&i, of, &part) && planted(&i, PLACE + k) != 1)
 			fail_msg("image %u, %.*s, at byte %u", which, i.form == DISGUISE_TEXT ? i.n : 0, i.bytes, k);
 	}
@@ -41,7 +41,7 @@ static void no_part_will_do(void **state)
 		struct image i;
 		if (!image_of(which, ONE, &i))
 			continue;
-		size_t other = i.first + 3u; // in some of its parts, but no byte that all addresses have
+		size_t other = i.at[0] + 3u; // in some of its parts, but no byte that all addresses have
 		while (i.form == DISGUISE_RECODED && ((i.bytes[other] + 1) & 0xfe) == 0)
 			other = (other + 1) % i.n;
 		i.bytes[other] = i.form == DISGUISE_TEXT ? '~' : (char)(i.bytes[other] ^ 0x40);
@@ -135,7 +135,7 @@ static void whatever_the_address(void **state)
 				continue;
 			bool had = false;
 			for (unsigned k = 0; k < one.parts; k++)
-				had |= (one.first + k) % 4 == 0 && image_part(&one, k, &part);
+				had |= one.at[k] % 4 == 0 && image_part(&one, k, &part);
 			if (!had)
 				fail_msg("image %u of 0x%lx", which, (unsigned long)address);
 		}

@@ -62,6 +62,14 @@ static void text(void **state)
 	snprintf(thousands, sizeof(thousands), "%lu,%03lu,%03lu,%03lu,%03lu", ONE / 1000000000000, ONE / 1000000000 % 1000,
 		 ONE / 1000000 % 1000, ONE / 1000 % 1000, ONE % 1000);
 	assert_int_equal(in_text(thousands), 1);
+	assert_int_equal(in_text("1 3 9 7 1 8 8 9 2 2 3 3 9 5 3"), 0); // a digit each, of another one
+	char digits[40], one[20];
+	snprintf(one, sizeof(one), "%lu", ONE);
+	for (size_t i = 0; i <= strlen(one); i++) {
+		digits[2 * i] = one[i];
+		digits[2 * i + 1] = ' ';
+	}
+	assert_int_equal(in_text(digits), 1);
 }
 
 static void no_text(void **state)
@@ -98,6 +106,7 @@ static void bits(void **state)
 	assert_int_equal(in_bits(field << 40 | 77, field >> 24 | 5ULL << 50), 1); // across two words
 	assert_int_equal(in_bits(ONE, 0), 0);                                     // plain ones are judged elsewhere
 	assert_int_equal(in_bits(ONE << 8, 0), 0);
+	assert_int_equal(in_bits(ONE | 1ULL << 47, 0), 1); // nobody has taken that for one
 }
 
 // ------------------------------------------------------------------- code and links

@@ -114,10 +114,8 @@ static void add_whole(struct handle_forms *f, uint64_t address, size_t index)
 	struct image image;
 	size_t images = images_count(), n = index < handle_forms_images(f) ? images : IMAGES_OF_ALL;
 	bool large = f->bytes >= HANDLE_FORMS_LARGE;
-	if (address < FOUR_GIB)
-		return;
-	for (unsigned k = HANDLE_FORMS_RIGHT; k <= HANDLE_FORMS_RIGHT_MOST && !(address & ((1ULL << k) - 1));
-	     k++)
+	for (unsigned k = HANDLE_FORMS_RIGHT;
+	     address >= FOUR_GIB && k <= HANDLE_FORMS_RIGHT_MOST && !(address & ((1ULL << k) - 1)); k++)
 		handles_add(&f->values, (uint32_t)(address >> k), DISGUISE_RIGHT_MORE, HANDLES_TARGET, index);
 	for (size_t i = 0; i < n; i++) {
 		if (!image_of((unsigned)i, address, &image) ||

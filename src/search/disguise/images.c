@@ -3,7 +3,7 @@
 // Three tables make the images: alphabets, of which an address is written in each base, with its bytes in
 // either order and from either end; the words that are looked for at any byte; and, at multiples of eight,
 // these words rotated. Parts are taken where bytes differ most: zeros and the upper bits of addresses are
-// everywhere.
+// everywhere. An address below 4 GiB has few bits: only what no number is like will do.
 #include "search/disguise/images.h"
 
 #include <string.h>
@@ -11,6 +11,7 @@
 #define BITS_1 0x5555555555555555
 #define BITS_2 0x3333333333333333
 #define BITS_4 0x0f0f0f0f0f0f0f0f
+#define FOUR_GIB (1ULL << 32)
 enum {
 	WORD = 8,
 	PART = 4,
@@ -18,10 +19,8 @@ enum {
 	TURNED = 4,
 	LEAST_DIGITS = 7,
 	ALONE_MOST = 16,
-	NUMBER_BITS = 44,
-	ZEROS_MOST = 16,
-	TELLING_LEAST = 3,
-	TELLING_LEAST_HALF = 2 // of the better half of a word: the other one has no more
+	FEW_BITS = 20,
+	TELLING_LEAST = 2
 };
 
 static const char LOWER[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -156,7 +155,7 @@ static unsigned distinct(const char *part)
 // The last place, of the number's own end, with parts of as many characters as there are.
 static void place_parts(struct image *i, bool from_begin)
 {
-	unsigned best = 0;
+	unsigned best = 0, first = 0;
 	i->parts = IMAGES_PARTS;
 	for (unsigned s = 0; s + PART + IMAGES_PARTS - 1 <= i->n; s++) {
 		unsigned least = PART, at = from_begin ? s : i->n - (PART + IMAGES_PARTS - 1) - s;
@@ -164,9 +163,11 @@ static void place_parts(struct image *i, bool from_begin)
 			least = distinct(i->bytes + at + k) < least ? distinct(i->bytes + at + k) : least;
 		if (least > best) {
 			best = least;
-			i->first = (uint8_t)at;
+			first = at;
 		}
 	}
+	for (unsigned k = 0; k < IMAGES_PARTS; k++)
+		i->at[k] = (uint8_t)(first + k);
 }
 
 static bool has_letter(const struct image *i)
@@ -313,6 +314,18 @@ static uint64_t thirties(uint64_t w) // Python's integers
 	return (w & ((1u << 30) - 1)) | w >> 30 << 32;
 }
 
+static uint64_t real(uint64_t w)
+{
+	double value = (double)w;
+	memcpy(&w, &value, sizeof(w));
+	return w;
+}
+
+static uint64_t real_swapped(uint64_t w)
+{
+	return __builtin_bswap64(real(w));
+}
+
 // The first TURNED are looked for rotated, too.
 static uint64_t (*const CODES[])(uint64_t w) = {same,           bits_of_all,
 						bytes_of_all,   nibbles,
@@ -323,7 +336,8 @@ static uint64_t (*const CODES[])(uint64_t w) = {same,           bits_of_all,
 						packed_decimal, packed_decimal_swapped,
 						nines,          nines_swapped,
 						fours,          fours_swapped,
-						thirties};
+						thirties,       real,
+						real_swapped};
 enum { CODES_N = sizeof(CODES) / sizeof(*CODES), SIGNS = 3 };
 
 // As it is, as a complement, or negated before it is recoded.
@@ -345,29 +359,36 @@ static unsigned telling(const char *part)
 	return n;
 }
 
-// At any byte, if all of its parts are telling. Most words lie at a multiple of four: one half will do there.
+// The half that tells more.
+static uint8_t half_of(const struct image *i)
+{
+	return telling(i->bytes + PART) > telling(i->bytes) ? PART : 0;
+}
+
+// At any byte: of a word at a multiple of four, either half will do.
 static void word_of(uint64_t word, struct image *i)
 {
 	i->n = WORD;
 	memcpy(i->bytes, &word, WORD);
 	i->parts = IMAGES_PARTS;
-	i->first = telling(i->bytes + PART) > telling(i->bytes);
+	i->at[0] = half_of(i);
+	for (unsigned k = 1; k < IMAGES_PARTS; k++)
+		i->at[k] = (uint8_t)k;
 }
 
-// At a multiple of four: one half will do.
+// At a multiple of four.
 static void turned_of(uint64_t word, struct image *i)
 {
-	i->n = WORD;
-	memcpy(i->bytes, &word, WORD);
+	word_of(word, i);
 	i->parts = 1;
-	i->first = telling(i->bytes + PART) > telling(i->bytes) ? PART : 0;
 }
 
-// As large as many numbers are, or as their complements; or of so few bits that some number is the same.
-static bool is_common(uint64_t word, uint64_t address)
+// Of so few bits that some number is the same, or its complement.
+static bool has_few_bits(uint64_t word)
 {
-	return word >> NUMBER_BITS == 0 || ~word >> NUMBER_BITS == 0 ||
-	       !(address & ((1ULL << ZEROS_MOST) - 1));
+	uint64_t other = ~word;
+	return !word || !other || word >> __builtin_ctzll(word) >> FEW_BITS == 0 ||
+	       other >> __builtin_ctzll(other) >> FEW_BITS == 0;
 }
 
 // ------------------------------------------------------------------- all
@@ -380,9 +401,8 @@ unsigned images_count(void)
 bool image_of(unsigned which, uint64_t address, struct image *i)
 {
 	i->base = i->radix = 0;
-	i->first = 0;
 	if (which < TEXTS_N)
-		return text_of(which, address, i);
+		return (address >= FOUR_GIB || which < IMAGES_OF_ALL) && text_of(which, address, i);
 	which -= TEXTS_N;
 	i->form = DISGUISE_RECODED;
 	uint64_t signed_one = with_sign(which % SIGNS, address);
@@ -390,22 +410,23 @@ bool image_of(unsigned which, uint64_t address, struct image *i)
 	if (which < CODES_N) {
 		word_of(CODES[which](signed_one), i);
 		// As it is, search.c and disguise_words.c see it.
-		return (which || signed_one != address) && !is_common(CODES[which](signed_one), address);
+		return (which || signed_one != address) && !has_few_bits(CODES[which](signed_one)) &&
+		       (address >= FOUR_GIB || (CODES[which] == real && signed_one == address));
 	}
 	which -= CODES_N;
 	uint64_t word = CODES[which % TURNED](signed_one);
 	unsigned by = which / TURNED;
 	word = by ? word << by | word >> (64 - by) : word;
 	turned_of(word, i);
-	return by && !is_common(word, address);
+	bool shifted = by && signed_one == address && word == address >> (64 - by); // others look for that
+	return by && !shifted && address >= FOUR_GIB && !has_few_bits(word) && !has_few_bits(address);
 }
 
 bool image_part(const struct image *i, unsigned part, uint32_t *value)
 {
-	const char *bytes = i->bytes + i->first + part;
+	const char *bytes = i->bytes + i->at[part];
 	memcpy(value, bytes, sizeof(*value));
-	unsigned least = (i->first + part) % PART ? TELLING_LEAST : TELLING_LEAST_HALF;
-	return i->form != DISGUISE_RECODED || telling(bytes) >= least;
+	return i->form != DISGUISE_RECODED || telling(bytes) >= TELLING_LEAST;
 }
 
 static bool is_digit(unsigned base, char c)
@@ -427,7 +448,7 @@ static bool is_alone(const struct image *i, const char *bytes, size_t n, size_t 
 bool image_at(const struct image *i, const char *bytes, size_t n, size_t at)
 {
 	for (unsigned k = 0; k < i->parts; k++) {
-		size_t before = i->first + k;
+		size_t before = i->at[k];
 		if (before <= at && at - before + i->n <= n && !memcmp(bytes + at - before, i->bytes, i->n) &&
 		    (!i->base || is_alone(i, bytes, n, at - before)))
 			return true;

@@ -26,11 +26,10 @@ enum {
 
 struct image {
 	char bytes[IMAGES_MOST];
-	uint8_t n;     // bytes
-	uint8_t first; // where the first part begins; the others do one, two and three bytes behind it
-	uint8_t parts;
-	uint8_t radix; // of its digits; 0: it has none
-	uint8_t base;  // of digits that may not go on around it; 0: others may lie there
+	uint8_t n;                       // bytes
+	uint8_t parts, at[IMAGES_PARTS]; // where each part begins; of four, one for each place modulo four
+	uint8_t radix;                   // of its digits; 0: it has none
+	uint8_t base;                    // of digits that may not go on around it; 0: others may lie there
 	enum disguise form;
 };
 

@@ -7,7 +7,15 @@
 
 #include "search/mark/scan.h"
 
-enum { WORD = 8, ADDRESS = 47, KEPT = 16, GAP_MOST = 2, DIGITS_MOST = 10, THOUSAND = 1000 };
+enum {
+	WORD = 8,
+	ADDRESS = 47,
+	KEPT = 16,
+	GAP_MOST = 2,
+	DIGITS_MOST = 10,
+	THOUSAND = 1000,
+	DECIMALS_LEAST = 11
+};
 
 struct number {
 	uint64_t value[2]; // read as hexadecimal, as decimal
@@ -68,6 +76,18 @@ static void try_thousands(const struct row *w)
 	try_address(w, COUNT, address);
 }
 
+// A decimal digit each, as in text of 16 bits.
+static void try_digits(const struct row *w)
+{
+	uint64_t address = 0, place = 1;
+	for (unsigned i = 0; i < KEPT && i < w->n && last(w, i)->decimal && last(w, i)->digits == 1; i++) {
+		address += last(w, i)->value[1] * place;
+		place *= 10;
+		if (i + 1 >= DECIMALS_LEAST && last(w, i)->value[1])
+			try_address(w, i + 1, address);
+	}
+}
+
 static void end_number(struct row *w)
 {
 	w->n++;
@@ -76,6 +96,8 @@ static void end_number(struct row *w)
 			try_parts(w, &PARTS[i], decimal);
 	if (w->n >= 2)
 		try_thousands(w);
+	if (w->n >= DECIMALS_LEAST && last(w, 0)->digits == 1)
+		try_digits(w);
 }
 
 static int digit(unsigned char c)
