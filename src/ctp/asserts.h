@@ -40,6 +40,7 @@ CTP_AT(ctp_state, function, 0x1ae);
 CTP_AT(ctp_state, made, 0x1b0);
 _Static_assert(sizeof(struct ctp_wait) == 32, "wait");
 _Static_assert(sizeof(struct ctp_fd) == 256, "fd");
+CTP_AT(ctp_fd, latest, 0x0e);
 CTP_AT(ctp_fd, desc, 0x10);
 CTP_AT(ctp_fd, leads, 0x38);
 CTP_AT(ctp_fd, reg_events, 0x40);

@@ -69,6 +69,10 @@ enum ctp_fd_call {
 #define CTP_FD_DUPED 0x400u // it has, or had, another number, and is no connection: they share a herd
 #define CTP_FD_WROTE 0x800u // a wait for it had CTP_WAIT_WROTE
 
+// ctp_fd.latest
+#define CTP_FD_READ_LAST 1u // or accepted from; the end of the stream is none
+#define CTP_FD_WRITTEN_LAST 2u
+
 // In last_in, last_out, closed_owner. An entity without an id: a thread that has never switched.
 #define CTP_FD_SEVERAL (1ULL << 63) // others did before
 #define CTP_FD_UNNAMED (1ULL << 62) // | thread slot, instead of an id
@@ -81,8 +85,10 @@ struct ctp_fd {
 	uint8_t kind;       // enum ctp_fd_kind
 	uint8_t opened_how; // enum ctp_fd_call
 	uint8_t closed_how; // of the previous or, if life is CLOSED, this generation
-	uint32_t flags;     // CTP_FD_*
-	uint64_t desc;      // open file description: equal for dups; 1 is the first
+	uint16_t flags;     // CTP_FD_*
+	uint8_t latest;   // of the calls that did not fail: CTP_FD_READ_LAST or CTP_FD_WRITTEN_LAST; 0: none
+	uint8_t reserved; // 0
+	uint64_t desc;    // open file description: equal for dups; 1 is the first
 	uint64_t peer_desc; // other end of a pipe or socketpair; 0 = none or unknown
 	uint64_t opened;    // time
 	uint64_t opener;    // entity id

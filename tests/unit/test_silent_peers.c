@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Of whom it is said that their peers are silent, where no wait has ended at their place: the history is empty here.
+// Of whom it is said that their peers are silent. The history is made here: it is empty, but for waits that have
+// ended at their place.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/report/accounting.h"
-#include "analyze/facts/silent_peers.h"
+#define transitions_walk history
+#include "../../src/analyze/facts/silent_peers.c"
+#undef transitions_walk
 #include "tables.h"
 
 #define S 1000000000ULL
@@ -17,10 +19,25 @@ static struct report r;
 static struct descriptor kernel_says[TABLES_ROWS];
 static unsigned char healthy[TABLES_ROWS], *accounts[] = {healthy};
 
+static uint64_t ended[64]; // how long those waits were
+static size_t nended;
+
+int history(const struct world *w, transitions_sink *each, void *arg)
+{
+	(void)w;
+	for (size_t i = 0; i < nended; i++) {
+		struct ctp_merge_entity c = {.id = 7, .stack = 5, .suspended = true, .since_ns = S};
+		struct transition went_on = {.kind = CTP_EV_SWITCH, .to = &c, .ns = S + ended[i]};
+		each(arg, &went_on);
+	}
+	return 0;
+}
+
 // Coroutine 41 and so on wait for fd 18 and so on since 74 s; the kernel was asked at 90 s, and the end is at 100 s.
 static int setup(void **state)
 {
 	(void)state;
+	nended = 0;
 	tables_init(&t);
 	t.image.snapshot_ns = 100 * S;
 	t.image.has_tables = true;
@@ -56,6 +73,37 @@ static void several_at_one_place(void **state)
 	(void)state;
 	assert_string_equal(said(), "3 coroutines are suspended for 26.0 s, waiting for fd 18 ... 20 (tcp), peers silent; no wait has ended there");
 	assert_int_equal(r.results.facts[0].count, 3);
+}
+
+static void waits_end(size_t n, uint64_t ns)
+{
+	while (n--)
+		ended[nended++] = ns;
+}
+
+// They wait for 26 s.
+static void one_that_took_long(void **state)
+{
+	(void)state;
+	waits_end(40, S / 10);
+	waits_end(1, 3 * S); // on a busy machine
+	assert_string_equal(said(), "3 coroutines are suspended for 26.0 s, waiting for fd 18 ... 20 (tcp), peers silent; 41 waits ended there after 3.0 s at most");
+	results_deinit(&r.results);
+	r.results = (struct results){0};
+	healthy[1] = healthy[2] = ACCOUNT_FOUND; // alone it does not stand out
+	assert_string_equal(said(), "");
+}
+
+static void some_that_took_long(void **state)
+{
+	(void)state;
+	waits_end(40, S / 10);
+	waits_end(4, 3 * S);
+	assert_string_equal(said(), "");
+	nended = 0;
+	waits_end(40, S / 10);
+	waits_end(1, 14 * S);
+	assert_string_equal(said(), "");
 }
 
 static void one_alone(void **state)
@@ -109,7 +157,8 @@ static void who_has_no_peer(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-	const struct CMUnitTest tests[] = {TEST(several_at_one_place), TEST(one_alone), TEST(what_has_come), TEST(too_little_has_come), TEST(an_event_since),
+	const struct CMUnitTest tests[] = {TEST(several_at_one_place), TEST(one_that_took_long), TEST(some_that_took_long),
+					   TEST(one_alone), TEST(what_has_come), TEST(too_little_has_come), TEST(an_event_since),
 					   TEST(asked_too_early), TEST(who_has_no_peer)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // A peer that never answers is no fault of the program's, and an idle connection looks the same. So this is a
-// fact, and said only where it stands out: they wait for more than ten times the longest of the waits that
-// ever ended at that place, or several wait at a place where no wait has ever ended. That a peer is silent
-// the kernel must have said, a second or more after they suspended. What else last_used.h tells is of those
-// without a wait.
+// fact, and said only where it stands out: one waits for more than ten times the longest of the waits that
+// ever ended at that place; or several do for twice that, and ten times as long as most, as one in a thousand
+// takes long on a busy machine; or several wait at a place where no wait has ever ended. That a peer is
+// silent the kernel must have said, a second or more after they suspended. What else last_used.h tells is of
+// those without a wait.
 #include "analyze/facts/silent_peers.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 
 #define LONG_NS 1000000000ULL
 #define EVENTS_MOST 20000000ULL // in a history that is walked for this alone
-enum { PLACES_SHOWN = 5, TIMES = 10, SEVERAL = 2 };
+enum { PLACES_SHOWN = 5, TIMES = 10, SEVERAL = 2, SEVERAL_TIMES = 2, MOST_OF = 20 };
 
 struct waiter {
 	uint32_t stack;
@@ -32,6 +33,8 @@ struct waiter {
 struct place {
 	uint32_t stack;
 	uint64_t ended, longest_ns; // waits that ended there
+	uint64_t of[64];            // how many of them, by the highest bit of their length
+	size_t several;             // waiters that stand out if there are several
 	size_t n;                   // waiters that stand out
 	uint64_t span_ns;
 	int32_t lo, hi;
@@ -115,16 +118,40 @@ static int sink(void *arg, const struct transition *t)
 		return 0;
 	struct place *p = &u->places[at];
 	p->ended++;
+	p->of[63 - __builtin_clzll(t->ns - to->since_ns)]++;
 	p->longest_ns = t->ns - to->since_ns > p->longest_ns ? t->ns - to->since_ns : p->longest_ns;
 	return 0;
 }
 
+// What 19 of 20 of the waits took, or less.
+static uint64_t most_took(const struct place *p)
+{
+	uint64_t n = 0;
+	unsigned bit = 0;
+	while (bit < 63 && (n += p->of[bit]) < p->ended - p->ended / MOST_OF)
+		bit++;
+	return p->ended ? 2ULL << bit : 0;
+}
+
+static bool is_long(const struct place *p, uint64_t span_ns, bool several)
+{
+	return span_ns > TIMES * p->longest_ns ||
+	       (several && span_ns > SEVERAL_TIMES * p->longest_ns && span_ns > TIMES * most_took(p));
+}
+
+static struct place *place_of(const struct silent *u, const struct waiter *w)
+{
+	return &u->places[idmap_get(&u->by_stack, w->stack)];
+}
+
 static void count(struct silent *u)
 {
+	for (size_t i = 0; i < u->n; i++)
+		place_of(u, &u->v[i])->several += is_long(place_of(u, &u->v[i]), u->v[i].span_ns, true);
 	for (size_t i = 0; i < u->n; i++) {
 		const struct waiter *w = &u->v[i];
-		struct place *p = &u->places[idmap_get(&u->by_stack, w->stack)];
-		if (w->span_ns <= TIMES * p->longest_ns)
+		struct place *p = place_of(u, w);
+		if (!is_long(p, w->span_ns, p->several >= SEVERAL))
 			continue;
 		p->n++;
 		p->span_ns = w->span_ns > p->span_ns ? w->span_ns : p->span_ns;

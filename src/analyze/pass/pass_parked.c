@@ -6,9 +6,9 @@
 // discarded on purpose. Or if the whole program sleeps for good, while main waits for a coroutine: a join
 // that never ends. That is LIKELY, too: the program may be meant to be killed so; SUSPECT where they may be
 // idle workers (parked_idle.h). Where main sleeps in its own loop, parked_resting.h says which are told;
-// where the program goes on, parked_rhythm.h, parked_together.h, parked_behind.h, parked_drained.h and
-// parked_kept.h. Of a program that ctp-run attached to, those are told that nothing led to then, where others
-// wait for descriptors.
+// where the program goes on, parked_rhythm.h, parked_together.h, parked_behind.h, parked_drained.h,
+// parked_kept.h and parked_unanswered.h. Of a program that ctp-run attached to, those are told that nothing
+// led to then, where others wait for descriptors.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@
 #include "analyze/case/parked_resting.h"
 #include "analyze/case/parked_rhythm.h"
 #include "analyze/case/parked_together.h"
+#include "analyze/case/parked_unanswered.h"
 #include "analyze/pass/parked_unspoken.h"
 #include "base/text.h"
 #include "ctp/late.h"
@@ -310,6 +311,7 @@ static int of_places(const struct pass *pass, const struct world *w, const struc
 	r = r ? r : parked_behind(pass, w, v, is, out);
 	r = r ? r : parked_drained(pass, w, v, is, out);
 	r = r ? r : parked_kept(pass, w, v, is, out);
+	r = r ? r : parked_unanswered(pass, w, v, is, out);
 	parked_history_deinit(v);
 	free(is);
 	return r;
@@ -379,7 +381,10 @@ const struct pass pass_parked = {
 		"         others made alike have ended, and none that lives is further than they. Nobody had to\n"
 		"         wait there before, or each was resumed within a fiftieth of that time: a semaphore's\n"
 		"         permits, or a pool's places, that were not given back. Or each was resumed right after one\n"
-		"         that was past this place, as a lock's holder is, and none that lives is past it now\n"
+		"         that was past this place, as a lock's holder is, and none that lives is past it now. Or it\n"
+		"         has read from a connection and not answered, and others that came later were resumed, or\n"
+		"         all others made where it was have lived for a tenth of that time at most, or it answered\n"
+		"         before and waits beside others where none was ever resumed\n"
 		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it, and words lead to\n"
 		"         others; or main waits, no thread can wake by itself, and nothing outside can wake one.\n"
 		"         It is never PROVEN: a coroutine may be abandoned on purpose, and a program may sleep until\n"

@@ -84,6 +84,7 @@ static inline __attribute__((always_inline)) void fds_renew(struct ctp_fd *e, ui
 	e->learned_stack = 0;
 	e->polled = e->polled_out = 0;
 	e->last_in = e->last_out = e->herd = 0;
+	ctp_poke(&e->latest, 0);
 	e->set_stack = 0;
 	*fd_private(e) = (struct fd_private){.birth = birth};
 }

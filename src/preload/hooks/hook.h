@@ -171,6 +171,12 @@ HOOK_INLINE bool io_touches(const struct ctp_state *s, const struct ctp_fd *e, i
 ssize_t hook_io_leave(struct thread_ctx *g, ssize_t r, int fd, uint32_t events, bool waited,
 		      const struct frame *f);
 
+// What was done with it last. Whether a coroutine has answered what it has read.
+HOOK_INLINE void io_note_latest(struct ctp_fd *e, uint32_t events)
+{
+	ctp_poke(&e->latest, events == EPOLLIN ? CTP_FD_READ_LAST : CTP_FD_WRITTEN_LAST);
+}
+
 // After a call that did not fail: is it as nearly all are? Then all is done.
 HOOK_INLINE bool io_is_plain(struct thread_ctx *g, ssize_t r, int fd, uint32_t events)
 {
@@ -186,6 +192,7 @@ HOOK_INLINE bool io_is_plain(struct thread_ctx *g, ssize_t r, int fd, uint32_t e
 	if ((e->flags & (CTP_FD_MANY | CTP_FD_DUPED)) || g->eagain || g->timed || io_touches(s, e, fd))
 		return false;
 	s->tried = 0;
+	io_note_latest(e, events);
 	return true;
 }
 

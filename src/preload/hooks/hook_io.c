@@ -78,6 +78,8 @@ static inline void succeeded(struct thread_ctx *g, struct ctp_fd *e, ssize_t r, 
 			taken_find(g, e, fd, f);
 	}
 	g->current->tried = 0;
+	if (r || events != EPOLLIN)
+		io_note_latest(e, events);
 	if (CTP_UNLIKELY(e->flags & (CTP_FD_MANY | CTP_FD_DUPED)))
 		spurious_served(e, fd);
 }

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+//
+// A coroutine has accepted a connection, or was given it, has read from it, and written nothing to it since;
+// then it was parked. Its client waits for the answer. That alone is no fault: the answer may take long, or
+// none may be due. So it counts only if one of these holds as well, for more than a second:
+// - Others who came to this place later were resumed, and it waits ten times as long as any of them did.
+// - Others that were made where it was have ended, and it waits ten times as long as the longest of their
+// lives.
+// - It answered on this connection before, and so did others who wait here; none was ever resumed from here.
+// Others, or a loop, have gone on since, or all loops have gone to sleep. It is SUSPECT at most: who
+// subscribes to something reads, too, and waits.
+#include "analyze/case/parked_unanswered.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "base/text.h"
+#include "trace/transitions.h"
+
+#define LEAST_NS 3000000000ULL // where nobody was ever resumed
+enum { TIMES = 10, PASSED_LEAST = 3, OVER_LEAST = 5, TOGETHER_LEAST = 2, CHANGES_LEAST = 6, ASKED_MOST = 64 };
+
+struct asked {
+	const struct ctp_state *state;
+	size_t row;
+	const struct ctp_fd *f;
+	int32_t fd;
+	uint64_t since_ns;
+	unsigned place;           // row of l->v
+	uint64_t passed, longest; // who came to it later, and were resumed; and how long they waited
+};
+
+struct unanswered {
+	const struct parked_history *l;
+	struct asked *v;
+	size_t n, room;
+	struct idmap by_id;
+	size_t together[PARKED_PLACES]; // who have answered before
+};
+
+// ------------------------------------------------------------- who was asked
+
+static bool is_asked(const struct ctp_fd *f)
+{
+	return f->life == CTP_FD_OPEN && f->opened_how == CTP_CALL_ACCEPT && f->latest == CTP_FD_READ_LAST &&
+	       (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UNIX);
+}
+
+static uint64_t coroutine(uint64_t who)
+{
+	return who & CTP_FD_UNNAMED ? 0 : who & CTP_ID_MASK;
+}
+
+// Who read it; where a handler on the native stack did so, whom its events resume.
+static uint64_t reader(const struct image *m, const struct ctp_fd *f)
+{
+	uint64_t by = coroutine(f->last_in);
+	const struct ctp_state *s = by ? image_entity(m, by) : NULL;
+	return s && s->entity == CTP_COROUTINE ? by : f->learned;
+}
+
+static bool has_answered(const struct asked *a)
+{
+	uint64_t by = coroutine(a->f->last_out);
+	return by == a->state->id && a->state->changes >= CHANGES_LEAST;
+}
+
+static int find_asked(struct unanswered *u, const struct world *w, const unsigned char *told)
+{
+	const struct image *m = u->l->m;
+	for (size_t i = 0; i < m->fds.n && u->n < ASKED_MOST; i++) {
+		const struct ctp_fd *f = table_row(&m->fds, i);
+		uint64_t id = is_asked(f) ? reader(m, f) : 0;
+		uint32_t row = id ? idmap_get(&m->by_id, id) : IDMAP_NONE;
+		const struct ctp_state *s = row == IDMAP_NONE ? NULL : image_state(m, row);
+		if (!s || told[row] || !parked_history_is(m, s, row) || !u->l->of[s->stack] ||
+		    idmap_get(&u->by_id, id) != IDMAP_NONE)
+			continue;
+		if (GROW(u->v, u->n, u->room) || idmap_set(&u->by_id, id, (uint32_t)u->n))
+			return -ENOMEM;
+		struct asked *a = &u->v[u->n++];
+		*a = (struct asked){.state = s, .row = row, .f = f, .fd = (int32_t)table_index(&m->fds, i)};
+		a->since_ns = world_ns(w, s->since);
+		a->place = u->l->of[s->stack] - 1U;
+		u->together[a->place] += has_answered(a);
+	}
+	return 0;
+}
+
+// ------------------------------------------------------------- the history
+
+static int note_passing(void *arg, const struct transition *t)
+{
+	struct unanswered *u = arg;
+	const struct ctp_merge_entity *to = t->to;
+	if (t->kind != CTP_EV_SWITCH || !to || !to->suspended || to->native || !to->since_ns)
+		return 0;
+	unsigned at = to->stack < u->l->m->stack_index.n ? u->l->of[to->stack] : 0;
+	for (size_t i = 0; at && i < u->n; i++) {
+		struct asked *a = &u->v[i];
+		uint64_t waited = t->ns > to->since_ns ? t->ns - to->since_ns : 0;
+		if (a->place != at - 1 || to->id == a->state->id)
+			continue;
+		a->passed += to->since_ns > a->since_ns;
+		a->longest = waited > a->longest ? waited : a->longest;
+	}
+	return 0;
+}
+
+// ------------------------------------------------------------- what it says
+
+// Why its answer is late; NULL: it may not be.
+static const char *why(const struct unanswered *u, const struct asked *a, struct results *out)
+{
+	const struct parked_spot *p = &u->l->v[a->place];
+	const struct parked_users *alike = &p->of[PARKED_MADE_ALIKE];
+	uint64_t waits = u->l->end_ns > a->since_ns ? u->l->end_ns - a->since_ns : 0;
+	char most[32];
+	text_duration(most, sizeof(most), a->longest);
+	if (waits > PARKED_LONG_NS && a->passed >= PASSED_LEAST && waits > TIMES * a->longest)
+		return results_text(out, "%" PRIu64 " came here later, and were resumed, after %s at most",
+				    a->passed, most);
+	text_duration(most, sizeof(most), alike->life_ns);
+	if (waits > PARKED_LONG_NS && alike->over >= OVER_LEAST && waits > TIMES * alike->life_ns)
+		return results_text(out, "%" PRIu64 " others made where it was lived for %s at most",
+				    alike->over, most);
+	if (waits > LEAST_NS && !p->left && u->together[a->place] >= TOGETHER_LEAST && has_answered(a))
+		return results_text(out,
+				    "it answered before; %zu wait here, from where none was ever resumed",
+				    p->parked);
+	return NULL;
+}
+
+static int report(const struct pass *pass, const struct world *w, const struct unanswered *u,
+		  const struct asked *a, const char *late, struct results *out)
+{
+	const struct parked_spot *p = &u->l->v[a->place];
+	struct verdict_case c;
+	char span[32];
+	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = u->l->m, .state = a->state}, out);
+	text_duration(span, sizeof(span), case_suspended_ns(&c));
+	c.message =
+		results_text(out, "it has read from fd %d#%u, and not answered; %s", a->fd, a->f->gen, late);
+	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
+	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
+	c.proof.items[PROOF_P0] = case_completeness(case_complete(w, u->l->m));
+	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
+	c.proof.items[PROOF_P5] = (struct obligation){
+		HOLDS_TRUE, p->others ? results_text(out,
+						     "had its chance: others were resumed %" PRIu64
+						     " times since the last one came here or left",
+						     p->others) :
+					"had its chance: the loops have gone on since, or to sleep"};
+	c.claim = "has read a request, and is not resumed to answer it";
+	c.refuted = "the answer takes so much longer, or none is due: it subscribes to something";
+	c.fix = "find what it waits for: a place or lock that was not given back, a message or notification that was "
+		"lost, or a coroutine that waits itself";
+	return results_add(out, &c);
+}
+
+static int judge(const struct pass *pass, const struct world *w, const struct unanswered *u,
+		 unsigned char *told, struct results *out)
+{
+	int r = 0;
+	for (size_t i = 0; !r && i < u->n; i++) {
+		const struct asked *a = &u->v[i];
+		const struct parked_spot *p = &u->l->v[a->place];
+		const char *late = why(u, a, out);
+		if (!late || !(parked_history_goes_on(w, u->l, p) || parked_history_rests(w, u->l, p)))
+			continue;
+		told[a->row] = 1;
+		r = report(pass, w, u, a, late, out);
+	}
+	return r;
+}
+
+int parked_unanswered(const struct pass *pass, const struct world *w,
+		      const struct parked_history v[PARKED_PLACINGS], unsigned char *told,
+		      struct results *out)
+{
+	struct unanswered u = {.l = &v[PARKED_USUAL]};
+	int r = u.l->n ? find_asked(&u, w, told) : 0;
+	r = r || !u.n ? r : transitions_walk(w, note_passing, &u);
+	r = r || !u.n ? r : judge(pass, w, &u, told, out);
+	idmap_deinit(&u.by_id);
+	free(u.v);
+	return r;
+}

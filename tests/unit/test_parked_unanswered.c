@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+//
+// CTP003 of those who have read a request and not answered it. The history is made here.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define transitions_walk history
+#include "../../src/analyze/case/parked_history.c"
+#include "../../src/analyze/case/parked_unanswered.c"
+#undef transitions_walk
+#include "tables.h"
+
+enum { FIRST = 4, USERS = 8, LOOP = 1, STACKS = 12, SLICES = 64 };
+enum { MADE = 3, READ, WAIT };
+#define MS 1000000ULL
+#define S (1000 * MS)
+
+static struct tables t;
+static struct results out;
+static unsigned char told[TABLES_ROWS];
+static uint32_t stacks[STACKS];
+static struct slice {
+	uint64_t at_ms, id;
+	uint32_t stack; // on which it is suspended at its end
+	bool ends;
+} slices[SLICES];
+static size_t nslices;
+static bool others_reads, last_written, dialled; // of the descriptors
+
+int history(const struct world *w, transitions_sink *each, void *arg)
+{
+	struct ctp_merge_entity loop = {.id = LOOP, .native = true}, of[USERS];
+	(void)w;
+	for (unsigned i = 0; i < USERS; i++) {
+		struct transition made = {.kind = CTP_EV_CREATE, .from = &of[i], .to = &loop, .stack = MADE};
+		of[i] = (struct ctp_merge_entity){.id = FIRST + i};
+		each(arg, &made);
+	}
+	for (const struct slice *s = slices; s < slices + nslices; s++) {
+		struct ctp_merge_entity *c = &of[s->id - FIRST];
+		struct transition in = {.kind = CTP_EV_SWITCH, .from = &loop, .to = c, .ns = s->at_ms * MS};
+		struct transition ran = {.kind = CTP_EV_SWITCH, .from = c, .to = &loop, .ns = in.ns + MS / 10};
+		each(arg, &in);
+		ran.stack = s->stack;
+		ran.how = s->ends ? CTP_HOW_RETURN : 0;
+		each(arg, &ran);
+		c->since_ns = ran.ns;
+		c->stack = s->stack;
+		c->suspended = true;
+	}
+	return 0;
+}
+
+static void runs(uint64_t at_ms, unsigned user, uint32_t stack)
+{
+	assert_true(nslices < SLICES);
+	slices[nslices++] = (struct slice){.at_ms = at_ms, .id = FIRST + user, .stack = stack};
+}
+
+static void over(uint64_t at_ms, unsigned user)
+{
+	runs(at_ms, user, 0);
+	slices[nslices - 1].ends = true;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	tables_init(&t);
+	nslices = 0;
+	others_reads = last_written = dialled = false;
+	t.world.form = WORLD_DIRECTORY;
+	t.world.snapshot_ns = 10 * S;
+	t.image.has_tables = true;
+	t.image.stack_index = (struct table){.rows = (const void *)stacks, .n = STACKS, .row_bytes = 4};
+	struct ctp_thread *loop = tables_thread(&t, 0, LOOP);
+	loop->switches = 1;
+	loop->wait_since = 9 * S;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	results_deinit(&out);
+	tables_close(&t);
+	return 0;
+}
+
+// Each user's descriptor is one of its own. How many are found, and what is said of the first.
+static size_t found(const char *why)
+{
+	struct parked_history v[PARKED_PLACINGS];
+	results_deinit(&out);
+	out = (struct results){0};
+	t.image.stations.n = t.image.fds.n = 0;
+	for (uint64_t id = FIRST; id < FIRST + USERS; id++) {
+		const struct slice *last = NULL;
+		for (const struct slice *s = slices; s < slices + nslices; s++)
+			last = s->id == id ? s : last;
+		if (!last || last->ends)
+			continue;
+		tables_suspended(&t, id, last->stack, last->at_ms * MS + MS / 10)->changes = CHANGES_LEAST;
+		struct ctp_fd *f = tables_fd(&t, (int32_t)(10 + id), 1);
+		f->opened_how = dialled ? CTP_CALL_SOCKET : CTP_CALL_ACCEPT;
+		f->last_in = others_reads ? FIRST + USERS : id;
+		f->last_out = id;
+		f->latest = last_written ? CTP_FD_WRITTEN_LAST : CTP_FD_READ_LAST;
+	}
+	tables_index(&t);
+	memset(told, 0, sizeof(told));
+	assert_int_equal(parked_history_read(&t.world, &t.image, told, v), 0);
+	assert_int_equal(parked_unanswered(pass_find("CTP003"), &t.world, v, told, &out), 0);
+	parked_history_deinit(v);
+	if (out.ncases && why)
+		assert_non_null(strstr(out.cases[0].message, why));
+	return out.ncases;
+}
+
+// The first waits since 100 ms; so many came later.
+static void came_later(unsigned n)
+{
+	runs(10, 0, READ);
+	runs(20, 1, READ);
+	runs(100, 0, WAIT);
+	for (unsigned i = 0; i < n; i++) {
+		runs(200 + 10 * i, 1, WAIT);
+		runs(205 + 10 * i, 1, READ);
+	}
+}
+
+static void overtaken(void **state)
+{
+	(void)state;
+	came_later(PASSED_LEAST - 1);
+	assert_int_equal(found(NULL), 0);
+	nslices = 0;
+	came_later(PASSED_LEAST);
+	assert_int_equal(found("3 came here later"), 1);
+	assert_int_equal(out.cases[0].id, FIRST);
+}
+
+static void some_wait_as_long(void **state)
+{
+	(void)state;
+	came_later(PASSED_LEAST);
+	runs(1000, 2, WAIT);
+	runs(3000, 2, READ);
+	assert_int_equal(found(NULL), 0);
+}
+
+static void nobody_asks(void **state)
+{
+	(void)state;
+	came_later(PASSED_LEAST);
+	last_written = true; // it has answered
+	assert_int_equal(found(NULL), 0);
+	last_written = false;
+	dialled = true; // what it has read is an answer
+	assert_int_equal(found(NULL), 0);
+	dialled = false;
+	others_reads = true;
+	assert_int_equal(found(NULL), 0);
+}
+
+// So many have ended, after so long.
+static void lives(unsigned n, uint64_t ms)
+{
+	for (unsigned i = 1; i <= n; i++) {
+		runs(10 + i, i, WAIT);
+		over(10 + i + ms, i);
+	}
+	runs(1000, 0, WAIT);
+}
+
+static void others_have_ended(void **state)
+{
+	(void)state;
+	lives(OVER_LEAST - 1, 30);
+	assert_int_equal(found(NULL), 0);
+	nslices = 0;
+	lives(OVER_LEAST, 30);
+	assert_int_equal(found("5 others made where it was lived for 30.1 ms"), 1);
+	nslices = 0;
+	lives(OVER_LEAST, 950); // less than a tenth of the nine seconds that it waits: no
+	assert_int_equal(found(NULL), 0);
+}
+
+static void together(void **state)
+{
+	(void)state;
+	runs(10, 0, READ);
+	runs(11, 1, READ);
+	runs(100, 0, WAIT);
+	assert_int_equal(found(NULL), 0);
+	runs(110, 1, WAIT);
+	assert_int_equal(found("2 wait here, from where none was ever resumed"), 2);
+	runs(120, 2, WAIT);
+	runs(130, 2, READ);
+	assert_int_equal(found(NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(overtaken, begin, end),
+		cmocka_unit_test_setup_teardown(some_wait_as_long, begin, end),
+		cmocka_unit_test_setup_teardown(nobody_asks, begin, end),
+		cmocka_unit_test_setup_teardown(others_have_ended, begin, end),
+		cmocka_unit_test_setup_teardown(together, begin, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
