@@ -172,7 +172,7 @@ static void texts(void **state)
 	for (unsigned i = 0; i < 3; i++) { // in a program that is not position-independent
 		begins[0] = 0x1d3c2b0;
 		open_memory();
-		snprintf((char *)two + 65, 40, i ? "%" PRIx64 : "%" PRIu64, ONE + (i == 2 ? 16ULL << 28 : 0));
+		snprintf((char *)two + 65, 40, i ? "%" PRIx64 : "%" PRIu64, ONE + ((uint64_t)(i == 2) << 32));
 		assert_int_equal(pass(0), i < 2);
 		begins[0] = was;
 	}
