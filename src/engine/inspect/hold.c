@@ -23,12 +23,21 @@
 // May it be interrupted without the program seeing it?
 static bool stoppable(const struct proc_task *t)
 {
-	return t->state == 'S' && (t->nr == SYS_futex || t->nr == SYS_nanosleep ||
-				   t->nr == SYS_clock_nanosleep || t->nr == SYS_wait4 || t->nr == SYS_waitid);
+	static const long calls[] = {
+#ifdef SYS_pause
+		SYS_pause,
+#endif
+		SYS_rt_sigsuspend, SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_wait4, SYS_waitid};
+	for (size_t i = 0; t->state == 'S' && i < sizeof(calls) / sizeof(*calls); i++)
+		if (t->nr == calls[i])
+			return true;
+	return false;
 }
 
 void hold_say(struct inspection *l, const char *text)
 {
+	if (!l->n)
+		snprintf(l->unsearched, sizeof(l->unsearched), "%s", text);
 	for (size_t i = 0; i < l->n; i++)
 		if (suspect_objects(l->who[i]))
 			inspect_say(&l->who[i]->a[PROOF_P6A], HOLDS_OPEN, "%s", text);

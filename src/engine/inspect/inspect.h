@@ -137,7 +137,9 @@ struct inspection {
 	uint32_t nthreads;
 	uint64_t scanned_bytes;
 	const char *way; // of `others`: what was not searched, and may lead to any; NULL: nothing
-	bool pools;      // memory has told which of them stand in a pool of the program's own
+	char unsearched[INSPECT_TEXT]; // of `others`: why memory was not searched, though there were no
+				       // suspects yet whose answer could say so; empty: it was
+	bool pools;                    // memory has told which of them stand in a pool of the program's own
 	uint64_t turns;
 	struct inspect_open *open;
 	size_t nopen;

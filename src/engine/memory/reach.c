@@ -208,7 +208,9 @@ void reach_judge(struct inspection *l)
 		if (fresh)
 			search(&r, &base);
 		else
-			hold_say(l, "memory could not be searched");
+			hold_say(l, l->moves && l->moves != ctp_region_moves(l->r) ?
+					    "a thread ran while memory was about to be searched" :
+					    "memory could not be searched");
 	}
 	hold_release(l);
 	l->moves = 0;

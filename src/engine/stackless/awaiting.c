@@ -87,7 +87,7 @@ static bool is_suspect(const struct stackless *s)
 	       s->state != STACKLESS_DESTROYING;
 }
 
-static void make_suspect(struct suspect *x, const struct stackless *s)
+static void make_suspect(struct suspect *x, const struct stackless *s, const char *unsearched)
 {
 	x->rule = RULE_UNRESUMABLE;
 	x->cand = UINT32_MAX;
@@ -99,7 +99,7 @@ static void make_suspect(struct suspect *x, const struct stackless *s)
 	x->mine[0] = (struct span){s->block.lo, s->block.hi + 8}; // to its last word, in the next header
 	x->heap[0] = true;
 	x->nmine = 1;
-	inspect_say(&x->a[PROOF_P6A], HOLDS_OPEN, "memory was not searched");
+	inspect_say(&x->a[PROOF_P6A], HOLDS_OPEN, "%s", *unsearched ? unsearched : "memory was not searched");
 	// What is asked of a coroutine that waits for a descriptor is not asked here.
 	static const enum proof given[] = {PROOF_P0, PROOF_P2, PROOF_P3, PROOF_P4};
 	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++)
@@ -122,7 +122,7 @@ static bool make_suspects(struct awaiting *a, struct inspection *l)
 		struct stackless *s = &a->list.v[i];
 		a->v[i].suspect = STACKLESS_NONE;
 		if (n && is_suspect(s)) {
-			make_suspect(&a->suspects[a->nsuspects], s);
+			make_suspect(&a->suspects[a->nsuspects], s, l->unsearched);
 			l->who[a->nsuspects] = &a->suspects[a->nsuspects];
 			a->v[i].suspect = (uint32_t)a->nsuspects++;
 		} else if (s->nested) {
