@@ -13,7 +13,7 @@ from check_counts import said
 from check_switch import instructions
 from harness import ROOT, Skip, child_of, equal, need, tool
 
-ENGINES = ("slot", "moved", "from", "flag", "floats", "slot_back", "struct", "saved")
+ENGINES = ("slot", "moved", "from", "order", "order_slot", "flag", "floats", "slot_back", "struct", "saved")
 CASES = ("basic", "threads", "short", "migrate", "orphan", "scheduler", "nested")
 
 

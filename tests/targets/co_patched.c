@@ -14,6 +14,8 @@ long sw_flag(void *from, void *to, long data, long floats);
 void sw_floats(void *from, void *to, long data);
 void sw_enter(void *nothing, void *to, long data);
 void sw_from(void *from, void *to);
+void sw_order(void *from, void *to);
+void sw_order_slot(void *from, void *to);
 void sw_struct(void *from, void *to);
 int sw_save(void *regs) __attribute__((returns_twice));
 void sw_restore(void *regs, int value);
@@ -64,6 +66,30 @@ static void leave_from(union co_context *to)
 {
 	void *nowhere;
 	sw_from(&nowhere, to->fcontext);
+}
+
+static void swap_order(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	sw_order(from, to->fcontext);
+}
+
+static void leave_order(union co_context *to)
+{
+	void *nowhere;
+	sw_order(&nowhere, to->fcontext);
+}
+
+static void swap_order_slot(struct co *c, union co_context *from, union co_context *to)
+{
+	(void)c;
+	sw_order_slot(from, to);
+}
+
+static void leave_order_slot(union co_context *to)
+{
+	void *nowhere;
+	sw_order_slot(&nowhere, to);
 }
 
 static void swap_moved(struct co *c, union co_context *from, union co_context *to)
@@ -178,6 +204,8 @@ const struct co_engine co_patched[] = {
 	{"moved", make_pushed, swap_moved, leave_moved},    {"flag", make_below, swap_flag, leave_flag},
 	{"floats", make_below, swap_floats, leave_floats},
 	{"slot", make_pushed, swap_slot, leave_slot},	    {"from", make_pushed, swap_from, leave_from},
+	{"order", make_pushed, swap_order, leave_order},
+	{"order_slot", make_pushed, swap_order_slot, leave_order_slot},
 	{"slot_back", make_back, swap_back, leave_back},    {"struct", make_struct, swap_struct, leave_struct},
 	{"saved", make_saved, swap_saved, leave_saved},	    {NULL, NULL, NULL, NULL},
 };

@@ -134,6 +134,46 @@ FUNCTION(sw_slot_back)
 	jmp *%rax
 END(sw_slot_back)
 
+// As people write them, in any order: void sw_order(void **from, void *to)
+FUNCTION(sw_order)
+	endbr64
+	pushq %r15
+	pushq %rbx
+	pushq %rbp
+	pushq %r14
+	pushq %r12
+	pushq %r13
+	movq %rsp, (%rdi)
+	movq %rsi, %rsp
+	popq %r13
+	popq %r12
+	popq %r14
+	popq %rbp
+	popq %rbx
+	popq %r15
+	ret
+END(sw_order)
+
+// void sw_order_slot(void **from, void **to)
+FUNCTION(sw_order_slot)
+	pushq %r12
+	pushq %rbx
+	pushq %rbp
+	pushq %r13
+	pushq %r14
+	pushq %r15
+	movq %rsp, (%rdi)
+	movq (%rsi), %rsp
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %rbp
+	popq %rbx
+	popq %r12
+	popq %rcx
+	jmp *%rcx
+END(sw_order_slot)
+
 // D: void sw_from(void **from, void *to)
 FUNCTION(sw_from)
 	pushq %rbp

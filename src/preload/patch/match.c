@@ -30,6 +30,11 @@ const struct switcher_row match_rows[] = {
 };
 const size_t match_rows_count = CPU_PATCHES ? sizeof(match_rows) / sizeof(match_rows[0]) : 0;
 
+static uint32_t anchor(const uint8_t *at)
+{
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+}
+
 static uint8_t byte(const struct switcher_row *r, const uint8_t *at, unsigned i)
 {
 	return r->hole && i - r->hole < 4 ? 0 : at[i];
@@ -43,9 +48,46 @@ static uint64_t hash(const struct switcher_row *r, const uint8_t *at, unsigned n
 	return h;
 }
 
+// Pushes or pops six registers, those that a function has to keep: 1 byte each, or 2 behind a prefix of 0x41.
+// Which, in their order; how many bytes, or 0.
+static unsigned six_registers(const uint8_t *at, uint8_t push, uint8_t is[6])
+{
+	enum { RBX = 3, RBP = 5, R12 = 12, R15 = 15, ALL = 1 << RBX | 1 << RBP | 0xf << R12 };
+	unsigned seen = 0, i = 0;
+	for (unsigned k = 0; k < 6; k++) {
+		unsigned high = at[i] == 0x41 ? 8 : 0;
+		i += high ? 1 : 0;
+		is[k] = (uint8_t)(at[i++] - push + high);
+		if (is[k] > R15 || (is[k] < R12) != !high)
+			return 0;
+		seen |= 1U << is[k];
+	}
+	return seen == ALL ? i : 0;
+}
+
+// A body of any order: it pushes these registers, stores the stack pointer where the first argument says,
+// takes the other's (the anchor), pops them in reverse, and returns.
+static bool is_any_order(const struct switcher_row *r, const uint8_t *at)
+{
+	static const uint8_t store[] = {0x48, 0x89, 0x27}, jump[] = {0x59, 0xff, 0xe1};
+	uint8_t pushed[6], popped[6];
+	const uint8_t *p = at + cpu_landing_pad(at);
+	unsigned n = six_registers(p, 0x50, pushed);
+	if (!n || memcmp(p + n, store, sizeof(store)) != 0 || p + n + sizeof(store) != at + r->anchor_at)
+		return false;
+	p = at + r->anchor_at + 3;
+	if (anchor(p - 3) != r->anchor || !(n = six_registers(p, 0x58, popped)))
+		return false;
+	for (unsigned k = 0; k < 6; k++)
+		if (pushed[k] != popped[5 - k])
+			return false;
+	p += n;
+	return r->length == p - at + 1 ? *p == 0xc3 : memcmp(p, jump, sizeof(jump)) == 0;
+}
+
 static bool is_body(const struct switcher_row *r, const uint8_t *at)
 {
-	return hash(r, at, r->length) == r->hash;
+	return r->hash ? hash(r, at, r->length) == r->hash : is_any_order(r, at);
 }
 
 // Which byte in a breakpoint's place makes it the body: the hash of what is before it, and what that of the
@@ -54,7 +96,7 @@ static bool is_broken(const struct switcher_row *r, const uint8_t *at)
 {
 	enum { MOST = 4 }; // bodies have one such byte of their own at most
 	unsigned seen = 0;
-	for (unsigned i = 0; i < r->length && seen < MOST; i++) {
+	for (unsigned i = 0; r->hash && i < r->length && seen < MOST; i++) {
 		if (at[i] != BREAKPOINT || (r->hole && i - r->hole < 4))
 			continue;
 		uint64_t behind = r->hash;
@@ -95,11 +137,6 @@ static size_t note(const struct switcher_row *r, uint8_t *at, struct match *out,
 static bool sets_sp(const struct switcher_row *r)
 {
 	return r->family != SWITCHER_MAKE && r->family != SWITCHER_SAVE && r->family != SWITCHER_GREENLET;
-}
-
-static uint32_t anchor(const uint8_t *at)
-{
-	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
 }
 
 // Bodies of m's kind that set no stack pointer.
