@@ -216,6 +216,10 @@ m = of("src/search/disguise/number_rows.c", "unit:parts")
 m("	try_address(w, p->count, last_highest);", "	(void)last_highest;", "bytes that are written out from the lowest on are not seen")
 m("		if (!v->decimal || v->value[1] >= THOUSAND || (i < COUNT - 1 && v->digits != DIGITS))", "		if (1)", "thousands are not seen")
 
+m = of("src/engine/stored/queues_options.c", "unit:queues_options")
+m("		any |= is_telling(all + n, got);", "", "options of sockets are not told")
+m("	q->bytes(q->ctx, where, (const unsigned char *)constants, n * sizeof(*constants));", "", "filters of sockets are not told")
+
 m = of("src/search/disguise/packed_bits.c", "unit:parts")
 m("			if (by % BYTE == LOW && !(word >> (ADDRESS - LOW) & 1))\n				continue;", "", "plain addresses are judged again, as bit fields")
 m("by ? v[0] >> by | v[1] << (BITS - by) : v[0];", "by ? v[0] >> by : v[0];", "a field across two words is not seen")

@@ -15,6 +15,8 @@
 #include "search/mark/scan.h"
 #include "search/opaque/opaque_words.h"
 
+enum { HALVES_NUMBER = 20, HALVES_ALIGN = 16, HALVES_MOST = 3 << 18 };
+
 static void root_group(struct roots *r, uint32_t group, const char *text)
 {
 	struct inspection *l = r->l;
@@ -136,12 +138,61 @@ static void root_shifted(struct roots *r, const char *where, const unsigned char
 			root(r, word << k, where);
 }
 
+// The address in an object whose lower 32 bits, or those of it shifted right, are this number; 0: there is
+// none.
+static uint64_t with_half(struct span in, unsigned shift, uint32_t half)
+{
+	uint64_t address = (in.lo >> shift >> 32 << 32 | half) << shift;
+	address += address < in.lo ? 1ULL << 32 << shift : 0;
+	return address < in.hi ? address : 0;
+}
+
+// How many addresses may have such a number by chance.
+static uint64_t weight(const struct graph *g, bool begins)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < g->nspans; i++)
+		n += begins ? 1 : (g->spans[i].hi - g->spans[i].lo) / HALVES_ALIGN + 1;
+	return n;
+}
+
+static void root_half(struct roots *r, const char *where, uint32_t half, bool begins)
+{
+	static const unsigned shifts[] = {0, 1, 2, 3, 4, 12};
+	const struct graph *g = &r->s->g;
+	for (size_t i = 0; i < g->nspans; i++)
+		for (size_t k = 0; g->spans[i].lo > UINT32_MAX && k < sizeof(shifts) / sizeof(*shifts); k++) {
+			uint64_t address = with_half(g->spans[i], shifts[k], half);
+			if (address == g->spans[i].lo || (address && !begins && address % HALVES_ALIGN == 0))
+				root(r, address, where);
+		}
+}
+
+// As of a handle of 32 bits. Fewer are compared than would make one in 400 by chance: with where objects
+// begin, and with control blocks that lie in a stack.
+static void root_halves(struct roots *r, const char *where, const unsigned char *bytes, size_t n)
+{
+	for (unsigned begins = 0; begins < 2; begins++) {
+		uint64_t each = weight(&r->s->g, begins);
+		for (size_t i = 0; i + sizeof(uint32_t) <= n; i++) {
+			uint32_t half;
+			memcpy(&half, bytes + i, sizeof(half));
+			if (!(half >> HALVES_NUMBER) || !(~half >> HALVES_NUMBER) ||
+			    r->halves[begins] + each > HALVES_MOST)
+				continue;
+			r->halves[begins] += each;
+			root_half(r, where, half, begins);
+		}
+	}
+}
+
 void roots_bytes(void *ctx, const char *where, const unsigned char *bytes, size_t n)
 {
 	struct roots *r = ctx;
 	struct apart a = {r, where};
 	roots_pointers(r, where, bytes, n);
 	root_swapped(r, where, bytes, n);
+	root_halves(r, where, bytes, n);
 	if (n == sizeof(uint64_t))
 		root_shifted(r, where, bytes);
 	apart_text(bytes, n, on_number, &a);

@@ -9,8 +9,9 @@
 
 struct roots {
 	struct inspection *l;
-	struct search *s; // nodes: suspects
-	uint64_t opaque;  // words so far that look like keys (opaque_words.h)
+	struct search *s;   // nodes: suspects
+	uint64_t opaque;    // words so far that look like keys (opaque_words.h)
+	uint64_t halves[2]; // addresses so far that numbers of 32 bits were compared with; 1: begins alone
 };
 
 // Of all threads.

@@ -207,7 +207,7 @@ bool queues_read(struct queues *q)
 		closedir(d);
 	if (ok && q->nsockets)
 		qsort(q->sockets, q->nsockets, sizeof(*q->sockets), by_value);
-	ok = ok && (!q->nsockets || queues_sockets(q)) && queues_ipc(q);
+	ok = ok && (!q->nsockets || (queues_sockets(q) && queues_options(q))) && queues_ipc(q);
 	if (ok && q->text)
 		queues_names(q);
 	free(q->sockets);

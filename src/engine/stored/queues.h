@@ -39,6 +39,9 @@ bool queues_read(struct queues *q);
 bool queues_sockets(struct queues *q);
 struct queues_socket *queues_own(const struct queues *q, uint64_t ino);
 
+// What they are set to (queues_options.c).
+bool queues_options(struct queues *q);
+
 // What shows nothing through a descriptor (queues_ipc.c): System V's queues and
 // segments; then a descriptor that is a message queue or a pseudo-terminal.
 struct stat;
