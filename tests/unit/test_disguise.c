@@ -334,6 +334,17 @@ static void distances(void **state)
 			table[32 + i] = begins[i] - base;
 		assert_int_equal(pass(LIVING), known);
 	}
+	for (unsigned own = 0; own < 2; own++) { // from where the program begins
+		open_memory();
+		uint64_t base = ONE - 0x1234450;
+		struct maps_line maps[2] = {{.lo = base & ~4095ULL, .hi = (base & ~4095ULL) + 4096, .perms = "r--p", .path = "/program"}, map};
+		maps[0].path = own ? "/program" : "[vvar]";
+		memory.maps = maps;
+		memory.nmaps = 2;
+		for (unsigned i = 0; i < NODES; i++)
+			put(64 + 8 * i, begins[i] - maps[0].lo, 8);
+		assert_int_equal(pass(0), own ? NODES : 0);
+	}
 }
 
 // Small ones, in units of 16 or 64 bytes: of all three that are lost; among as many other numbers they are chance.

@@ -160,6 +160,8 @@ static int by_value(const void *a, const void *b)
 void bases_find(struct bases *b, const struct memory *m)
 {
 	b->n = 0;
+	if (m->nmaps && *m->maps->path == '/')
+		add(b, m->maps->lo); // the program itself, which lies lowest
 	for (size_t i = 0; i < m->nmaps && b->n < BASES_MOST / 2; i++)
 		if (m->maps[i].perms[1] == 'w')
 			add(b, m->maps[i].lo);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// bases.h - addresses from which a program may count: where a mapping begins, and what its static variables
-// point to.
+// bases.h - addresses from which a program may count: where it begins itself, where a mapping begins, and
+// what its static variables point to.
 #pragma once
 
 #include "search/memory/memory.h"
