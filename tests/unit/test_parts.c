@@ -189,11 +189,34 @@ static void links(void **state)
 	assert_int_equal(in_links(ONE + 4, ONE + 4), 0);
 }
 
+// Where the heap begins just behind the program, its addresses differ from static ones in few bits; among the words
+// of static storage there are many that are as large as links.
+static void near_links(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		open_page("rw-p", "/program", 1);
+		uint64_t *words = (uint64_t *)(void *)page, at = (uintptr_t)page;
+		const struct span near = {at ^ 0x20000, (at ^ 0x20000) + PAGE};
+		words[8] = 0x20340;
+		words[9] = 0x20348;
+		for (unsigned k = 16; k < PAGE / sizeof(*words) && i; k++)
+			words[k] = 1ULL << 40 | k * sizeof(*words); // two numbers each
+		static struct xor_links x;
+		x = (struct xor_links){.memory = &memory, .targets = &near, .ntargets = 1, .hit = on_hit};
+		xor_links_find(&x, page, PAGE, at);
+		if (i)
+			xor_links_find(&x, page + 128, PAGE - 128, at + 128);
+		xor_links_settle(&x);
+		assert_int_equal(close_page() > 0, 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text), cmocka_unit_test(no_text), cmocka_unit_test(bits),
-		cmocka_unit_test(code), cmocka_unit_test(links),
+		cmocka_unit_test(code), cmocka_unit_test(links), cmocka_unit_test(near_links),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

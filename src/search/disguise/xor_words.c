@@ -335,16 +335,24 @@ void xor_words_find(struct xor_words *x, const unsigned char *b, size_t n, uint6
 
 // ------------------------------------------------------------------- links
 
-enum { FIELD_MOST = 64, NUMBER = 20 };
+enum { FIELD_MOST = 64, NUMBER = 16 };
 
-// No address, nor as small as numbers are.
+// Does an object lie in the 4 GiB of the address?
+static bool is_near(const struct xor_links *x, uint64_t address)
+{
+	size_t i = FIRST_NOT(x->ntargets, k, (x->targets[k].hi - 1) >> HALF < address >> HALF);
+	return i < x->ntargets && x->targets[i].lo >> HALF <= address >> HALF;
+}
+
+// No address, nor as small as most numbers are. The other end is one of the same program, in the same 4 GiB.
 void xor_links_find(struct xor_links *x, const unsigned char *b, size_t n, uint64_t at)
 {
 	if (!x->ntargets || !bases_is_static(x->memory, at))
 		return;
 	for (size_t i = -at & (WORD - 1); i + WORD <= n && x->n <= XOR_LINKS; i += WORD) {
 		uint64_t word = block_word(b + i);
-		if (word >> UPPER || !(word >> NUMBER) || word % WORD || memory_map(x->memory, word))
+		if (word >> UPPER || !(word >> NUMBER) || word % WORD || !is_near(x, word ^ (at + i)) ||
+		    memory_map(x->memory, word))
 			continue;
 		if (x->n < XOR_LINKS) {
 			x->v[x->n].at = at + i;
