@@ -76,6 +76,26 @@ static void text(void **state)
 	assert_int_equal(text_of("2026-11-28"), 0);
 	assert_int_equal(text_of("7f74d5000000-7f74d580000"), 0); // part of a line of /proc/self/maps
 	assert_int_equal(text_of("a1b2c3"), 0); // too short to tell
+	assert_int_equal(text_of("11180023344501234567"), 1);
+	assert_int_equal(text_of("1795816800123456789"), 0); // a time
+	assert_int_equal(text_of("21180023344501234567"), 0); // more than 64 bits
+	assert_int_equal(text_of("0123456789abcdef"), 0);
+}
+
+// However a random number is written out, nearly all are seen: most of a few tickets must be.
+static void random_text(void **state)
+{
+	(void)state;
+	static const char *const formats[] = {"%016lx", "%016lX", "%lu"};
+	for (size_t k = 0; k < sizeof(formats) / sizeof(*formats); k++) {
+		unsigned n = 0;
+		char one[40];
+		for (int i = 0; i < 1000; i++) {
+			snprintf(one, sizeof(one), formats[k], (unsigned long)random_word());
+			n += text_of(one) > 0;
+		}
+		assert_in_range(n, k == 2 ? 700 : 950, 1000);
+	}
 }
 
 // ------------------------------------------------------------------- of a finding
@@ -274,7 +294,7 @@ static void names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),     cmocka_unit_test(text),      cmocka_unit_test(of_findings), cmocka_unit_test(in_the_kernel),
+		cmocka_unit_test(words),     cmocka_unit_test(text), cmocka_unit_test(random_text),     cmocka_unit_test(of_findings), cmocka_unit_test(in_the_kernel),
 		cmocka_unit_test(long_rows), cmocka_unit_test(hash_codes), cmocka_unit_test(names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,11 +33,13 @@ enum {
 	TEXT_LEAST = 10,
 	TEXT_OF_WORD = 11,
 	THIRD = 3,
+	FOURTH = 4,
 	SAME_LEAST = 4,
 	RUN_MOST = 1024,
 	RUN_GAP = 64,
 	NEAR_MOST = 1 << 24
 };
+#define LATEST 2200000000000000000 // nanoseconds: in 2039
 enum { KNOWN_MOST = 64, PAGE = 4096, LEAST = 2 };
 
 struct counting {
@@ -118,9 +120,35 @@ bool opaque_text_has(unsigned char c)
 	return class_of(c) || c == '-' || c == '_' || c == '+' || c == '/' || c == '=';
 }
 
+// Digits and the letters a to f, or A to F: then fewer follow a digit.
+static bool is_hexadecimal(const unsigned char *text, size_t n)
+{
+	bool lower = true, upper = true;
+	for (size_t i = 0; i < n; i++) {
+		lower &= class_of(text[i]) == 1 || (text[i] >= 'a' && text[i] <= 'f');
+		upper &= class_of(text[i]) == 1 || (text[i] >= 'A' && text[i] <= 'F');
+	}
+	return lower || upper;
+}
+
+// As large as a random number of 64 bits is, and later than times in nanoseconds.
+static bool is_large_decimal(const unsigned char *text, size_t n)
+{
+	enum { MOST = 20 };
+	unsigned __int128 number = 0;
+	for (size_t i = 0; i < n && n <= MOST; i++) {
+		if (class_of(text[i]) != 1)
+			return false;
+		number = number * 10 + (text[i] - '0');
+	}
+	return n <= MOST && number >= LATEST && number <= UINT64_MAX && opaque_word((uint64_t)number);
+}
+
 unsigned opaque_text(const unsigned char *text, size_t n)
 {
 	size_t changes = 0, all = 0, same = 0;
+	if (is_large_decimal(text, n))
+		return 1;
 	for (size_t i = 0; i < n; i++) {
 		same = i && text[i] == text[i - 1] ? same + 1 : 1;
 		if (same == SAME_LEAST)
@@ -129,7 +157,8 @@ unsigned opaque_text(const unsigned char *text, size_t n)
 		changes += i && class_of(text[i]) && class_of(text[i - 1]) &&
 			   class_of(text[i]) != class_of(text[i - 1]);
 	}
-	bool opaque = n >= TEXT_LEAST && all >= TEXT_LEAST && THIRD * changes >= all;
+	bool opaque = n >= TEXT_LEAST && all >= TEXT_LEAST &&
+		      (is_hexadecimal(text, n) ? FOURTH : THIRD) * changes >= all;
 	return !opaque ? 0 : n < 2 * TEXT_OF_WORD ? 1 : (unsigned)(n / TEXT_OF_WORD);
 }
 
