@@ -3,7 +3,7 @@
 // When to inspect. A live inspection reads epoll sets and memory, so it needs a reason: a descriptor was
 // closed whose registration had data; or threads have run since the last one, which is looked at ever more
 // rarely, though every two seconds if that costs a hundredth of a CPU. It is made when no thread ran for 30
-// ms, and costs a twentieth of a CPU at most. Of a program that ticks faster the pauses are hunted for. One
+// ms, and costs a twentieth of a CPU at most. Of a program that ticks the pauses are hunted for (hunt.c). One
 // that was cut short tells at least whose frames are as they were; and if no thread has run, then all is as
 // it was. The final inspection is always made, if the program has such coroutines.
 #include "engine/stackless/stackless_watch.h"
@@ -15,6 +15,7 @@
 #include "engine/memory/reach.h"
 #include "engine/stackless/destroyed.h"
 #include "engine/stackless/found_waits.h"
+#include "engine/stackless/hunt.h"
 #include "engine/stackless/lasting.h"
 #include "engine/stackless/long_waits.h"
 #include "engine/stackless/stackless_lines.h"
@@ -32,20 +33,8 @@ enum {
 	REST_BUSY_MS = 1000,
 	REST_CHEAP_MS = 2000,
 	SHARE = 100, // of the time, for looks that nothing but running threads is the reason for
-	MISSED = 3,
-	HUNT_MS = 80,
-	HUNTS_MS = 500,
 	TRIES = 12,
 	WAIT_US = 2000
-};
-
-// A program that is never idle for 30 ms may still sleep between two ticks. It is checked at each turn of the
-// engine for HUNT_MS at most; when it has run and sleeps again, most of a pause is left.
-struct hunt {
-	unsigned missed;           // checks, 30 ms apart, before each of which a thread had run
-	uint64_t end_ns, again_ns; // end: of the one that is on, 0: none
-	bool ran;
-	uint64_t used_ns; // of a CPU
 };
 
 struct stackless_watch {
@@ -68,6 +57,7 @@ struct stackless_watch {
 	struct hunt hunt;
 	bool due;            // a close was not looked at
 	bool again;          // the last look could not tell all
+	bool cut;            // because a thread ran, for all that is known
 	bool found;          // a look has told whether there are any
 	bool written;        // the file tells of some
 	bool decided;        // by a look that could tell what leads where
@@ -226,27 +216,13 @@ static bool is_idle(struct stackless_watch *w)
 	return idle;
 }
 
-// When it may be looked at: it sleeps, and has slept for a while, or has just gone to sleep.
 static bool rests(struct stackless_watch *w, uint64_t now)
 {
-	struct hunt *h = &w->hunt;
 	uint64_t used = used_ns();
 	bool still = is_idle(w);
-	h->used_ns += used_ns() - used;
-	if (!h->end_ns) {
+	if (!w->hunt.end_ns)
 		w->check_ns = now + CHECK_MS * MS;
-		h->missed = still ? 0 : h->missed + 1;
-		if (h->missed >= MISSED && now >= h->again_ns)
-			*h = (struct hunt){.end_ns = now + HUNT_MS * MS};
-		return still;
-	}
-	h->ran |= !still;
-	bool caught = still && h->ran;
-	if (!caught && now < h->end_ns)
-		return false;
-	*h = (struct hunt){.again_ns =
-				   now + (20 * h->used_ns > HUNTS_MS * MS ? 20 * h->used_ns : HUNTS_MS * MS)};
-	return caught;
+	return hunt_rests(&w->hunt, still, w->cut, used_ns() - used, now);
 }
 
 // Of a program that has none so far it is asked ever more rarely: it may load a library that has.
@@ -314,7 +290,7 @@ bool stackless_watch_poll(struct stackless_watch *w)
 	w->rest_ns = now + w->rest_step_ns;
 	w->still_ns = now + REST_CHEAP_MS * MS;
 	w->due &= !told;
-	w->again = !told;
+	w->again = w->cut = !told;
 	w->told_moved = moved;
 	w->check_ns = proc_now_ns() + (20 * cost > AGAIN_MS * MS ? 20 * cost : AGAIN_MS * MS);
 	proc_tasks_deinit(&w->looked);

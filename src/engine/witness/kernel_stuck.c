@@ -18,6 +18,7 @@
 #include "ctp/wait_inference.h"
 #include "engine/suspects/complete_turns.h"
 #include "engine/witness/kernel.h"
+#include "engine/witness/next_look.h"
 #include "engine/stored/queued.h"
 #include "engine/witness/one_wait_stuck.h"
 #include "engine/witness/quiescent.h"
@@ -29,7 +30,6 @@
 enum { MANY_TURNS = 1000, SOME_TURNS = 20, FEW_TURNS = 3, SLEEPS = 3 };
 #define LONG_NS 10000000000ULL
 #define WHILE_NS 1000000000ULL
-#define SLOW_NS 2000000000ULL
 
 // What the rows of one description say.
 struct registrations_of {
@@ -87,7 +87,7 @@ static bool put_off(const struct inspection *l, struct suspect *s, const struct 
 		return false;
 	s->put_off = (!untold || timer->far) &&
 		     ((l->turns > s->turns0 + SOME_TURNS && now > s->found_ns + WHILE_NS) ||
-		      (turned && now > s->found_ns + SLOW_NS));
+		      (turned && now > s->found_ns + NEXT_LOOK_SLOW_NS));
 	if (s->put_off)
 		return false;
 	inspect_say(a, HOLDS_OPEN, "%s: the program has %s",

@@ -14,8 +14,8 @@
 #include "engine/suspects/stuck_wait.h"
 #include "engine/suspects/unheard.h"
 #include "engine/witness/kernel.h"
+#include "engine/witness/next_look.h"
 
-#define SLOW_NS 2000000000ULL // for events to wait
 #define LONG_SLEEP_NS 1000000000ULL
 enum { FULL_ASKED = 256 }; // writers that are asked whether they are
 #define OUT_EVENTS ((uint32_t)(EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND))
@@ -132,7 +132,7 @@ static void without_event(struct inspection *l, struct suspect *s, const struct 
 // turned for so long, that the events have waited for long, and nobody has come to them.
 static uint32_t may_poll(const struct inspection *l, const struct suspect *s, bool *slow)
 {
-	bool waited = proc_now_ns() > s->found_ns + SLOW_NS;
+	bool waited = proc_now_ns() > s->found_ns + NEXT_LOOK_SLOW_NS;
 	*slow = false;
 	for (uint32_t i = 0; i < l->nthreads; i++) {
 		const struct ctp_thread *t = &l->threads[i];

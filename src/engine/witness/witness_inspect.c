@@ -15,11 +15,12 @@
 #include "engine/witness/flight.h"
 #include "engine/witness/kernel.h"
 #include "engine/witness/kernel_stuck.h"
+#include "engine/witness/next_look.h"
 #include "engine/witness/quiescent.h"
 #include "engine/suspects/stuck_wait.h"
 #include "engine/witness/witness_own.h"
 
-enum { BACKOFF_MS = 100, BACKOFF_MAX_MS = 5000, SEARCHES = 8, AWAKE_MS = 100 };
+enum { SEARCHES = 8, AWAKE_MS = 100, PAUSES_TRIED = 3 };
 
 // All that can be shown is shown; only the coroutine's running could undo it.
 static bool is_proven(const struct suspect *s)
@@ -28,12 +29,6 @@ static bool is_proven(const struct suspect *s)
 	for (unsigned p = 0; p < PROOFS; p++)
 		held |= proof_is_witnessed(p) && s->a[p].holds == HOLDS_TRUE ? proof_bit(p) : 0;
 	return proof_witnessed(held) && !s->pooled;
-}
-
-static uint64_t backoff(const struct suspect *s)
-{
-	uint64_t ms = (uint64_t)BACKOFF_MS << (s->inspections < 6 ? s->inspections : 6);
-	return (ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS) * WITNESS_MS;
 }
 
 static void judge(struct inspection *l)
@@ -92,7 +87,7 @@ static void report(struct witness *w, struct inspection *l, uint64_t ns)
 		bool refuted = stuck_wait_refuted(s), again = undecided(s) && s->retries < WITNESS_AGAIN;
 		s->inspections += !again;
 		s->retries += again;
-		s->next_ns = proc_now_ns() + (again ? WITNESS_CHECK_MS * WITNESS_MS : backoff(s));
+		s->next_ns = next_look_ns(s, again, proc_now_ns());
 		if (!suspect_holds(w->r, s))
 			continue; // it ran while we looked: withdrawn at the next turn
 		if (s->a[PROOF_P6A].holds == HOLDS_TRUE)
@@ -167,20 +162,32 @@ void witness_await_rest(struct witness *w)
 	}
 }
 
-// At the last look there is time for that.
+// A program that is never idle for long is looked at when it sleeps.
+static int begin_live(struct witness *w, struct inspection *l)
+{
+	for (unsigned tries = 1;; tries++) {
+		bool pause = l->idle || pauses_await(&w->pauses, w->pid);
+		int r = inspect_begin(l);
+		if (r || !pause || proc_tasks_asleep(&l->tasks) || tries == PAUSES_TRIED)
+			return r;
+		inspect_deinit(l);
+	}
+}
+
+// At the last look there is time to wait.
 static int begin(struct witness *w, struct inspection *l)
 {
-	for (;;) {
-		if (l->final)
-			witness_await_rest(w);
+	while (l->final) {
+		witness_await_rest(w);
 		int r = inspect_begin(l);
-		if (r || !l->final)
+		if (r)
 			return r;
 		stuck_note_stopped(&w->stuck, l->disturbed);
 		if (proc_tasks_asleep(&l->tasks) || !patient(w, l->disturbed))
 			return r;
 		inspect_deinit(l);
 	}
+	return begin_live(w, l);
 }
 
 void witness_doubt_proven(struct witness *w, uint64_t ns)

@@ -13,6 +13,7 @@
 #include "engine/witness/control_group.h"
 #include "engine/witness/descriptors.h"
 #include "engine/witness/long_sleep.h"
+#include "engine/witness/pauses.h"
 #include "engine/suspects/stuck.h"
 #include "engine/suspects/suspects.h"
 
@@ -32,6 +33,7 @@ struct witness {
 	struct complete_turns loops;
 	struct long_sleep sleeps;
 	struct control_group control;
+	struct pauses pauses;
 	struct proc_tasks last;        // threads at the last check
 	uint64_t check_ns, inspect_ns; // not before
 	uint64_t patient_ns;           // until then, the last look waits for a stopped program
