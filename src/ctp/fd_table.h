@@ -100,7 +100,7 @@ struct ctp_fd {
 	uint32_t reg_events; // as given to epoll_ctl; see CTP_REG_EVENTS
 	uint32_t reg_epgen;  // generation of reg_epfd
 	uint64_t reg_data;
-	uint64_t reg_by; // entity that called epoll_ctl
+	uint64_t reg_by; // entity that called epoll_ctl, and when; also where it was refused (CTP_FD_REFUSED)
 	uint64_t reg_time;
 	uint64_t waiter[2];  // last to suspend on it for in [0], out [1]: station index << 40 | id
 	uint64_t learned;    // entity resumed right after an event of it, alone in its batch; 0

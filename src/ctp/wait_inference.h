@@ -82,6 +82,23 @@ static inline bool ctp_left_unread(const struct ctp_fd *f, const struct ctp_stat
 	       (!whose || whose == c->id) && !c->tried && !c->nwaits && !ctp_in_pool(c);
 }
 
+// Was it registered, and not only meant to be (by an EPOLL_CTL_MOD that failed)?
+static inline bool ctp_was_registered(const struct ctp_fd *f)
+{
+	return f->reg_time && !(f->flags & CTP_FD_REFUSED);
+}
+
+// F is registered nowhere. Somebody meant to do that when C had suspended, or C did just before it suspended
+// here, by an EPOLL_CTL_MOD that failed; and C alone has used F, and wrote last as far as is known. It names
+// no wait, but for the answer.
+static inline bool ctp_left_refused(const struct ctp_fd *f, const struct ctp_state *c)
+{
+	bool own = f->reg_by == c->id && !f->learned && c->stack && f->learned_stack == c->stack;
+	return f->reg_epfd < 0 && (f->flags & CTP_FD_REFUSED) && f->last_out == c->id &&
+	       (!f->last_in || f->last_in == c->id) && f->event_time < c->since && !c->tried && !c->nwaits &&
+	       !ctp_in_pool(c) && (own || f->reg_time >= ctp_state_latest(c));
+}
+
 // Had what C may have waited for already: something was read or written. It may have what it
 // wanted, then, and stand in a mailbox or a pool, which is often one place for all that can come.
 static inline bool ctp_was_served(const struct ctp_fd *f, const struct ctp_state *c)

@@ -620,6 +620,7 @@ m("(m->row_flags[row] & IMAGE_ROW_PARKED) &&", "1 &&", "who has a known wait wai
 m("!ctp_in_pool(s) && !image_ran_since(m, s);", "!image_ran_since(m, s);", "who is in a pool waits for the timer that it armed")
 
 m = of("src/ctp/wait_inference.h", "unit:wait_inference")
+m("(own || f->reg_time >= ctp_state_latest(c))", "true", "who has run since waits for what could not be registered before")
 m("return c->armed && c->armed_in == (uint8_t)(c->changes - 1) ?", "return c->armed ?", "a timer of an earlier slice is the last one's")
 
 m = of("src/analyze/pass/cycle_locks.c", "unit:cycle_locks")

@@ -143,6 +143,18 @@ static void refused_alone(void **state)
 	assert_int_equal(control(EPOLL_CTL_MOD, EPOLLIN), -1);
 	fake_guest_switch(other);
 	assert_int_equal(co->nwaits, 0);
+	assert_int_equal(tracer.region.fds[fd[0]].reg_by, co->id);
+	assert_int_equal(tracer.region.fds[fd[0]].learned_stack, co->stack); // it may have meant that
+}
+
+// The scheduler does so on its behalf.
+static void refused_afterwards(void **state)
+{
+	const struct ctp_fd *e = &tracer.region.fds[fd[0]];
+	(void)state;
+	fake_guest_switch(other);
+	assert_int_equal(control(EPOLL_CTL_MOD, EPOLLIN), -1);
+	assert_true(e->reg_time >= co->since && e->reg_by == other->id && e->reg_epfd < 0);
 }
 
 // A full pipe is waited for with these events.
@@ -279,7 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(taken_out_and_back), TEST(masked_and_back), TEST(another_direction), TEST(after_an_event),
-		TEST(by_itself), TEST(refused), TEST(refused_and_added), TEST(refused_alone), TEST(wrote_and_reads), TEST(wrote_and_writes), TEST(read_and_writes),
+		TEST(by_itself), TEST(refused), TEST(refused_and_added), TEST(refused_alone), TEST(refused_afterwards), TEST(wrote_and_reads), TEST(wrote_and_writes), TEST(read_and_writes),
 		TEST(no_descriptor_is_free),
 		TEST(a_mask_is_posted), TEST(masked_by_itself), TEST(tried_behind_a_mask),
 	};

@@ -179,6 +179,32 @@ static void what_was_left_unread(void **state)
 	assert_int_equal(verdict(2), VERDICT_SUSPECT);
 }
 
+// It stands where others go on from, but somebody meant to register its descriptor when it had suspended.
+static void what_is_answered_and_refused(void **state)
+{
+	(void)state;
+	fd.f = (struct ctp_fd){ .gen = 3, .life = CTP_FD_OPEN, .reg_epfd = -1, .last_out = 41, .reg_time = 1100 };
+	station.c.nwaits = 0;
+	station.c.flags |= CTP_STATE_AGAIN;
+	seen.left_unread = seen.left_timed = true;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	fd.f.flags = CTP_FD_REFUSED;
+	assert_int_equal(verdict(2), VERDICT_SUSPECT);
+	seen.left_unread = false;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+}
+
+// Its read had to wait, and the same.
+static void what_is_refused_on_its_behalf(void **state)
+{
+	(void)state;
+	fd.f = (struct ctp_fd){ .gen = 3, .life = CTP_FD_OPEN, .reg_epfd = -1, .reg_time = 1100, .flags = CTP_FD_REFUSED };
+	seen.rule = RULE_REMOVED;
+	assert_int_equal(verdict(2), VERDICT_LIKELY);
+	fd.f.reg_time = 900; // before it came to wait
+	assert_int_equal(verdict(2), VERDICT_NONE);
+}
+
 // It has read some, and nothing told it to wait: not even that nothing leads to it says more.
 static void what_it_read_some_of(void **state)
 {
@@ -419,6 +445,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_set_that_nobody_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_left_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_answered_and_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_refused_on_its_behalf, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_left_may_be_for_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_read_some_of, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_search_that_found_nobody_else, setup, teardown),

@@ -257,6 +257,41 @@ static void who_left_some_of_what_was_registered_once(void **state)
 	assert_false(ctp_left_unread(&f, &c)); // it waits for something else
 }
 
+static void whose_registration_was_refused(void **state)
+{
+	(void)state;
+	c.since = 100;
+	f.reg_epfd = -1;
+	f.flags = CTP_FD_REFUSED;
+	f.last_out = ME;
+	f.reg_time = 101; // by whoever went on when it had suspended
+	assert_true(ctp_left_refused(&f, &c));
+	assert_false(ctp_was_registered(&f));
+	f.last_in = OTHER;
+	assert_false(ctp_left_refused(&f, &c)); // others read it
+	f.last_in = ME;
+	f.last_out = ME | CTP_FD_SEVERAL;
+	assert_false(ctp_left_refused(&f, &c)); // or write
+	f.last_out = ME;
+	f.flags = 0;
+	assert_false(ctp_left_refused(&f, &c)); // it was registered since
+	assert_true(ctp_was_registered(&f));
+	f.flags = CTP_FD_REFUSED;
+	f.event_time = 150;
+	assert_false(ctp_left_refused(&f, &c));
+	f.event_time = 0;
+	c.nwaits = 1;
+	assert_false(ctp_left_refused(&f, &c)); // it waits for something else
+	c.nwaits = 0;
+	f.reg_time = 90;
+	assert_false(ctp_left_refused(&f, &c)); // it has run since
+	f.reg_by = ME;
+	f.learned_stack = c.stack;
+	assert_true(ctp_left_refused(&f, &c)); // by itself, before it suspended here
+	f.learned_stack++;
+	assert_false(ctp_left_refused(&f, &c));
+}
+
 static void timers_of_others(void **state)
 {
 	(void)state;
@@ -294,6 +329,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(nothing_leads_nowhere, setup),
+		cmocka_unit_test_setup(whose_registration_was_refused, setup),
 		cmocka_unit_test_setup(its_own_registration_comes_first, setup),
 		cmocka_unit_test_setup(data_points_in, setup),
 		cmocka_unit_test_setup(events_resumed_it_there, setup),

@@ -3,6 +3,7 @@
 // A reader that is paused on purpose looks like this, too: behind a queue, a lock or a channel, or paced.
 // Such places are left again and again, by no event of the reader's own descriptor. So it counts only where
 // coroutines wait for descriptors of their own, as far as the tables tell, or where nobody ever went on from.
+// None of this is asked where somebody meant to register the descriptor for it as it suspended, in vain.
 // A program that wakes by itself may have paused it for a while, the first time: there it has to stand in the
 // function that reads, and as one does who waits for a descriptor, in no sleep of its own.
 #include "analyze/case/left_unread.h"
@@ -78,6 +79,13 @@ bool left_unread_only(const struct suspect *s)
 	return !s->wait && f && f->gen == (uint32_t)s->witness->gen && ctp_left_unread(f, s->state);
 }
 
+// Somebody meant to register its descriptor as it suspended.
+static bool was_refused(const struct suspect *s)
+{
+	const struct ctp_fd *f = image_fd(s->image, (int32_t)s->witness->fd);
+	return !s->wait && f && f->gen == (uint32_t)s->witness->gen && ctp_left_refused(f, s->state);
+}
+
 bool left_unread_place(const struct suspect *s)
 {
 	struct parked_place p = parked_places(s->image);
@@ -90,6 +98,8 @@ enum verdict left_unread_conclude(const struct suspect *s, const struct obligati
 {
 	if (!s->witness->left_unread || !stuck_holds(o, PROOF_P0) || !stuck_holds(o, PROOF_P5))
 		return VERDICT_NONE;
+	if (was_refused(s))
+		return VERDICT_SUSPECT;
 	if (s->witness->left_timed && !reads_there(s))
 		return VERDICT_NONE;
 	return left_unread_place(s) ? VERDICT_SUSPECT : VERDICT_NONE;

@@ -127,7 +127,7 @@ void obligations_wait(struct obligations *o, const struct suspect *s)
 	}
 	bool registered = s->wait && (s->wait->how & CTP_WAIT_REGISTERED), same_number = false;
 	uint64_t data = registered ? s->wait->data : s->cand->was.reg_data;
-	if (!registered && !s->cand->was.reg_time)
+	if (!registered && !ctp_was_registered(&s->cand->was))
 		data = s->state->lo; // it was never registered: nobody's data
 	const struct ctp_fd *other =
 		image_other_registration(s->image, s->state, data, s->cand->fd, &same_number);

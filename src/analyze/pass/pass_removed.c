@@ -15,6 +15,7 @@
 #include "ctp/wait_inference.h"
 
 #define UNREAD_NS 1000000000ULL
+#define ADD_IS_DUE "look at what epoll_ctl says: where EPOLL_CTL_MOD fails with ENOENT, EPOLL_CTL_ADD is due"
 
 // wait: NULL if events of it resumed the coroutine before, and it named none.
 static uint32_t needed(const struct ctp_wait *wait, const struct ctp_cand *del)
@@ -159,9 +160,13 @@ static int by_unread(const struct pass *pass, const struct world *w, const struc
 	return results_add(out, &c);
 }
 
+// By itself, or when it had suspended.
 static bool is_refused(const struct suspect *s)
 {
-	return s->wait && (s->wait->how & CTP_WAIT_REFUSED);
+	const struct ctp_fd *f = s->wait ? image_fd(s->image, s->wait->fd) : NULL;
+	bool on_its_behalf = f && f->gen == s->wait->gen && f->reg_epfd < 0 && (f->flags & CTP_FD_REFUSED) &&
+			     (s->wait->how & CTP_WAIT_EAGAIN) && f->reg_time >= ctp_state_latest(s->state);
+	return on_its_behalf || (s->wait && (s->wait->how & CTP_WAIT_REFUSED));
 }
 
 // What it waits for is no longer registered at all: its event was the last.
@@ -207,7 +212,12 @@ static void describe_unregistered(struct verdict_case *c, const struct ctp_fd *f
 			"though one is free now";
 		return;
 	}
-	if (fd->polled || fd->polled_out) {
+	if (fd->flags & CTP_FD_REFUSED) {
+		c->claim =
+			"waits for a descriptor that is ready, and registered nowhere: an EPOLL_CTL_MOD of it failed with "
+			"ENOENT";
+		c->fix = ADD_IS_DUE;
+	} else if (fd->polled || fd->polled_out) {
 		c->claim = "waits for a descriptor that is ready, and in no loop's set since its last event";
 		c->fix =
 			"keep the descriptor in the set while somebody waits for it, or put it back before each wait";
@@ -232,8 +242,7 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 	if (is_refused(&c->about)) {
 		c->claim =
 			"waits for a descriptor that is registered nowhere: its EPOLL_CTL_MOD failed with ENOENT";
-		c->fix =
-			"look at what epoll_ctl says: where EPOLL_CTL_MOD fails with ENOENT, EPOLL_CTL_ADD is due";
+		c->fix = ADD_IS_DUE;
 	} else if (fd && is_unregistered(&c->about)) {
 		describe_unregistered(c, fd, out);
 	} else if (c->about.witness->wrong_mask) {
@@ -316,7 +325,8 @@ const struct pass pass_removed = {
 		"EPOLL_CTL_MOD to a mask of 0, or to one without EPOLLIN, has the same effect. Programs also do this\n"
 		"to pause a connection: it is SUSPECT until every loop has slept ten times as long as ever before.\n"
 		"An EPOLL_CTL_MOD that fails with ENOENT registers nothing: a coroutine that ignores the error and\n"
-		"waits is never woken.\n"
+		"waits is never woken. Where a scheduler does so on behalf of a coroutine that wrote, and the answer\n"
+		"stays unread, that is SUSPECT.\n"
 		"\n"
 		"What is registered for one event is gone with it, as libevent does it without EV_PERSIST: a\n"
 		"coroutine that waits again, and does not register again, hears nothing. It is reported if the\n"

@@ -11,6 +11,7 @@
 
 #include "base/grow.h"
 #include "ctp/there.h"
+#include "ctp/wait_inference.h"
 #include "engine/inspect/inspect.h"
 
 enum { CLOSES_MOST = 65536, FDS_MOST = 65536 };
@@ -86,7 +87,7 @@ bool closes_waited(const struct closes_one *c)
 
 bool closes_delivered(const struct closes_one *c)
 {
-	return !is_own_entry(c) || c->end.event_time >= c->end.reg_time;
+	return !is_own_entry(c) || !ctp_was_registered(&c->end) || c->end.event_time >= c->end.reg_time;
 }
 
 void closes_deinit(struct closes *c)

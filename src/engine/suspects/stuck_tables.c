@@ -97,7 +97,8 @@ static void pair(struct stuck_walk *w, uint64_t station, int fd, const struct ct
 	struct ctp_state c;
 	if (!stuck_tables_coroutine(w, station, &c))
 		return;
-	int wait = ctp_stopped_short(f, &c) || ctp_left_unread(f, &c) ? -1 : stuck_tables_wait(&c, fd, f);
+	bool unnamed = ctp_stopped_short(f, &c) || ctp_left_unread(f, &c) || ctp_left_refused(f, &c);
+	int wait = unnamed ? -1 : stuck_tables_wait(&c, fd, f);
 	if (wait < -1 || waits_elsewhere(w, &c, fd, wait))
 		return;
 	for (size_t i = w->n, k = 0; i-- > 0 && k < HINTS && w->pairs[i]->c.fd == fd;
@@ -133,11 +134,13 @@ static void referenced(struct stuck_walk *w, uint64_t id)
 static void add_reader(struct stuck_walk *w, const struct ctp_fd *f, int fd)
 {
 	const uint64_t hints[HINTS] = {f->waiter[0], f->waiter[1], f->leads};
-	bool named = !f->last_in || !f->event_time || (f->last_in & ~CTP_ID_MASK);
+	bool refused = (f->flags & CTP_FD_REFUSED) && !f->last_in;
+	uint64_t user = refused ? f->last_out : f->last_in;
+	bool named = !user || !(f->event_time || (f->flags & CTP_FD_REFUSED)) || (user & ~CTP_ID_MASK);
 	for (size_t i = 0; i < HINTS; i++)
-		named |= (hints[i] & CTP_ID_MASK) == f->last_in;
+		named |= (hints[i] & CTP_ID_MASK) == user;
 	if (!named && w->nreaders < READERS_MAX && !GROW(w->readers, w->nreaders, w->readers_room))
-		w->readers[w->nreaders++] = (struct stuck_reader){f->last_in, fd};
+		w->readers[w->nreaders++] = (struct stuck_reader){user, fd};
 }
 
 static void walk_fds(struct stuck_walk *w)

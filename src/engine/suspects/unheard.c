@@ -234,7 +234,7 @@ bool unheard_may_be_left(const struct suspect *s, bool firm)
 	    stuck_wait_directions(s) != EPOLLIN)
 		return false;
 	if (s->wait < 0)
-		return ctp_left_unread(f, &s->s);
+		return ctp_left_unread(f, &s->s) || ctp_left_refused(f, &s->s);
 	return (f->reg_time || f->polled || f->polled_out) && s->s.nwaits == 1 &&
 	       !(s->s.flags & CTP_STATE_MOREWAITS) && (s->s.waits[s->wait].how & told);
 }

@@ -43,10 +43,14 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 		return "an event of it resumed it from this very place before";
 	if (ctp_waits_as_first(f, s->c.fd, &s->s, s->wait >= 0 ? &s->s.waits[s->wait] : NULL))
 		return "it stands where it first waited for it, wants more of it, and the registration leads to it";
+	if (firm && (f->flags & CTP_FD_REFUSED))
+		return "its last try had to wait, and it was meant to be registered when it had suspended";
 	if (firm)
 		return "it was registered on its behalf when it had suspended";
 	if (ctp_stopped_short(f, &s->s) || ctp_left_unread(f, &s->s))
 		return "an event of it resumed it elsewhere, and it read some of it, but not until EAGAIN";
+	if (ctp_left_refused(f, &s->s))
+		return "it alone has used it, and it was meant to be registered as it suspended";
 	if (inspect_references(s, f->reg_data) || (f->leads & CTP_ID_MASK) == s->s.id)
 		return "its last try had to wait, and the registration's data leads to it";
 	if (s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_REGISTERED))

@@ -43,7 +43,7 @@ int unheard_full_one(const struct inspection *l)
 static void unregistered(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
-	bool polled = s->c.was.polled || s->c.was.polled_out;
+	bool polled = s->c.was.polled || s->c.was.polled_out, refused = s->c.was.flags & CTP_FD_REFUSED;
 	int full = *l->hidden || stuck_wait_full(s) ? -1 : unheard_full_one(l);
 	if (*l->hidden)
 		inspect_say(a, HOLDS_OPEN, "%.180s: it may be registered there", l->hidden);
@@ -62,8 +62,9 @@ static void unregistered(struct inspection *l, struct suspect *s)
 		inspect_say(
 			a, HOLDS_TRUE, "fd %d#%u is %s, and ready: %s", s->c.fd, s->c.gen,
 			polled ? "in no set that a thread polls, and in no epoll set" : "registered nowhere",
-			polled ? "it was left out after the last event" :
-				 "its registration went with the last event, and none was made since");
+			refused ? "an EPOLL_CTL_MOD of it failed with ENOENT, and no EPOLL_CTL_ADD followed" :
+			polled  ? "it was left out after the last event" :
+				  "its registration went with the last event, and none was made since");
 }
 
 // Left out, and so by whoever waits: what is read would have room, as far as that can be told.

@@ -118,6 +118,8 @@ void fd_registrations_refused(struct thread_ctx *g, int epfd, int fd, const stru
 	if (!w.gen || !w.epgen || !(w.events & CTP_REG_EVENTS) || e->reg_epfd >= 0 || !fds_take(e))
 		return;
 	ctp_poke(&e->flags, e->flags | CTP_FD_REFUSED);
+	e->reg_by = guest_who(g);
+	e->reg_time = emit_now();
 	fds_give(e);
 	fd_slice_adds(g, &w);
 }

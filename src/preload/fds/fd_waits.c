@@ -170,6 +170,17 @@ static bool join_eagain(struct thread_ctx *g)
 	return true;
 }
 
+// It meant to register what it did not try, and suspends all the same: perhaps for that.
+static __attribute__((noinline, cold)) void refused(struct ctp_state *s, const struct ctp_wait *w)
+{
+	struct ctp_fd *e = fds_entry(w->fd);
+	if (s->entity != CTP_COROUTINE || (s->flags & CTP_STATE_PRIVATE) || e->learned || !fds_take(e))
+		return;
+	if (e->gen == w->gen && e->reg_by == s->id)
+		e->learned_stack = s->stack;
+	fds_give(e);
+}
+
 void fds_suspend(struct thread_ctx *g, struct ctp_state *s)
 {
 	s->nwaits = 0;
@@ -184,8 +195,12 @@ void fds_suspend(struct thread_ctx *g, struct ctp_state *s)
 	for (uint32_t i = 0; i < g->nwaits; i++) {
 		const struct ctp_wait *w = &g->waits[i];
 		bool live = current(w);
-		if ((!live && !wait_for_ended(g, s, w)) || w->how == CTP_WAIT_REFUSED)
+		if (!live && !wait_for_ended(g, s, w))
 			continue;
+		if (CTP_UNLIKELY(w->how == CTP_WAIT_REFUSED)) {
+			refused(s, w);
+			continue;
+		}
 		s->waits[s->nwaits++] = *w;
 		if (live && s->entity == CTP_COROUTINE && !(s->flags & CTP_STATE_PRIVATE))
 			link_wait(s, w);
