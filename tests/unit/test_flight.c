@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/syscall.h>
 
 #include <cmocka.h>
@@ -184,7 +185,17 @@ static void another_process_may_have_the_set(void **state)
 {
 	(void)state;
 	l.shared = SHARED;
+	l.sharer = -1;
 	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
+	assert_true(s.passed); // its own threads have nothing in flight
+	assert_non_null(strstr(s.a[PROOF_P4].text, "another process may share"));
+	l.sharer = getpid();
+	l.shared_set = 5;
+	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
+	assert_non_null(strstr(s.a[PROOF_P4].text, "has epoll fd 5 open, too"));
+	thread.wait_seq = 8;
+	assert_judged(HOLDS_OPEN, HOLDS_TRUE);
+	assert_false(s.passed);
 }
 
 // When the program has ended, from the tables alone.

@@ -194,6 +194,20 @@ static void what_is_answered_and_refused(void **state)
 	assert_int_equal(verdict(2), VERDICT_NONE);
 }
 
+// Another process that has the set can have taken no event of what is registered for none, nor can it be the cause.
+static void what_another_process_shares(void **state)
+{
+	(void)state;
+	fd.f = (struct ctp_fd){ .gen = 3, .life = CTP_FD_OPEN, .reg_epfd = -1, .reg_time = 1100, .flags = CTP_FD_REFUSED };
+	seen.items[PROOF_P4] = (struct witness_item){ HOLDS_OPEN, NULL, 0 };
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	seen.passed_ns = 3000;
+	assert_int_equal(verdict(2), VERDICT_SUSPECT);
+	assert_int_equal(verdict(5), VERDICT_NONE);
+	m.ext.exit_begun = 2900;
+	assert_int_equal(verdict(2), VERDICT_NONE); // seen only as the program ended
+}
+
 // Its read had to wait, and the same.
 static void what_is_refused_on_its_behalf(void **state)
 {
@@ -447,6 +461,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_was_left_unread, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_answered_and_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_refused_on_its_behalf, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_another_process_shares, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_left_may_be_for_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_read_some_of, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_search_that_found_nobody_else, setup, teardown),

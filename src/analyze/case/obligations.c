@@ -155,10 +155,17 @@ static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
 	return seen(s, p) == HOLDS_TRUE && s->witness->items[p].since_ns <= ns;
 }
 
+// Another process that shares a set cannot give it its chance, nor take it.
+bool obligations_passed(const struct suspect *s, uint64_t ns)
+{
+	uint64_t passed = s->witness ? s->witness->passed_ns : 0;
+	return seen_by(s, PROOF_P4, ns) || (passed && passed <= ns);
+}
+
 // Its chance, by then.
 static bool seen_to_have_had_it(const struct suspect *s, uint64_t ns)
 {
-	return seen_by(s, PROOF_P4, ns) && (seen_by(s, PROOF_P5, ns) || seen_by(s, PROOF_P6A, ns));
+	return obligations_passed(s, ns) && (seen_by(s, PROOF_P5, ns) || seen_by(s, PROOF_P6A, ns));
 }
 
 // Before the program began to end, at `end`.
@@ -168,7 +175,7 @@ static bool had_its_chance(const struct suspect *s, uint64_t end)
 	bool only_exit = exit_begun && world_ns(s->world, exit_begun) == end, entered, slept;
 	bool copied_before = world_ns(s->world, s->image->ext_table.time) <= end;
 	turns_by_table(s, copied_before ? 0 : only_exit ? exit_begun : 1, &entered, &slept);
-	return (seen_by(s, PROOF_P4, end) || entered) &&
+	return (obligations_passed(s, end) || entered) &&
 	       (seen_by(s, PROOF_P5, end) || seen_by(s, PROOF_P6A, end) || slept);
 }
 
@@ -184,7 +191,8 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P7, HOLDS_FALSE, "a listener was closed before: the program may be draining");
 	} else if (end && !had_its_chance(s, end)) {
 		say(o, PROOF_P7, HOLDS_FALSE, "the program began to end before it had its chance");
-	} else if (!end && reason && !strcmp(reason, "ended") && o->items[PROOF_P4].holds != HOLDS_TRUE) {
+	} else if (!end && reason && !strcmp(reason, "ended") && o->items[PROOF_P4].holds != HOLDS_TRUE &&
+		   !obligations_passed(s, UINT64_MAX)) {
 		say(o, PROOF_P7, HOLDS_FALSE, "the program ended before it had its chance");
 	} else if (asked && (asked <= closed || !seen_to_have_had_it(s, asked))) {
 		say(o, PROOF_P7, HOLDS_OPEN, OBLIGATIONS_ASKED);

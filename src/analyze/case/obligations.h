@@ -69,6 +69,8 @@ void obligations_complete(struct obligations *o, const struct suspect *s);
 void obligations_suspended(struct obligations *o, const struct suspect *s);
 void obligations_reach(struct obligations *o, const struct suspect *s);
 uint64_t obligations_end(const struct suspect *s);
+// Had its own threads nothing in flight any more, by then? Another process that shares a set may have.
+bool obligations_passed(const struct suspect *s, uint64_t ns);
 // P7: of what began at `ns`, the time (ns) of a signal that may have told the program to end; 0 = none.
 uint64_t obligations_asked(const struct suspect *s, uint64_t ns);
 #define OBLIGATIONS_ASKED "the program had taken SIGHUP, SIGINT or SIGQUIT, and may be ending"

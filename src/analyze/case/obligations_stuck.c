@@ -38,11 +38,17 @@ static bool seen_by(const struct suspect *s, enum proof p, uint64_t ns)
 	return i->holds == HOLDS_TRUE && i->since_ns <= ns;
 }
 
+// What is registered for nothing that it needs can have told no process that shares the set either.
+static bool only_shared(const struct suspect *s, uint64_t ns)
+{
+	return s->witness->rule == RULE_REMOVED && obligations_passed(s, ns);
+}
+
 // Was it seen to be stuck by then? Of one that is parked nothing tells that but the search, and a program
 // that ends forgets whom it kept.
 static bool stuck_by(const struct suspect *s, uint64_t ns)
 {
-	return seen_by(s, PROOF_P3, ns) && seen_by(s, PROOF_P4, ns) &&
+	return seen_by(s, PROOF_P3, ns) && (seen_by(s, PROOF_P4, ns) || only_shared(s, ns)) &&
 	       (s->witness->rule != RULE_PARKED || seen_by(s, PROOF_P6A, ns));
 }
 
@@ -64,14 +70,14 @@ static void decide_end(struct obligations *o, const struct suspect *s)
 		say(o, PROOF_P7, HOLDS_TRUE, "the program was not ending");
 }
 
-static enum verdict conclude(const struct obligations *o)
+static enum verdict conclude(const struct obligations *o, bool shared)
 {
 	const struct obligation *p = o->items;
 	for (unsigned i = PROOF_P1; i <= PROOF_P7; i++) {
 		bool must = i == PROOF_P3 || i == PROOF_P4;
 		if ((i == PROOF_P1 || i == PROOF_P2 || i == PROOF_P7) && p[i].holds == HOLDS_FALSE)
 			return VERDICT_NONE;
-		if (must && p[i].holds != HOLDS_TRUE)
+		if (must && p[i].holds != HOLDS_TRUE && !(i == PROOF_P4 && shared))
 			return VERDICT_NONE;
 	}
 	if (p[PROOF_P0].holds != HOLDS_TRUE)
@@ -97,5 +103,5 @@ void obligations_stuck(struct obligations *o, const struct suspect *s)
 	obligations_quiet(o, told_to_wait(s));
 	decide_end(o, s);
 	o->closure = obligations_closure(o);
-	o->verdict = conclude(o);
+	o->verdict = conclude(o, o->items[PROOF_P4].holds == HOLDS_OPEN && only_shared(s, UINT64_MAX));
 }

@@ -154,7 +154,7 @@ void obligations_wait(struct obligations *o, const struct suspect *s)
 		    "it got something from the descriptor, and did not try again: it may be done with it");
 	else if (o->weak)
 		say(o, PROOF_P2, HOLDS_OPEN,
-		    s->cand->was.reg_time ?
+		    ctp_was_registered(&s->cand->was) ?
 			    "its last try had to wait, and somebody else had registered the descriptor" :
 		    was_polled(s) ?
 			    "its last try had to wait, and the descriptor was polled after it suspended" :

@@ -32,7 +32,8 @@ static int consider(const struct pass *pass, const struct suspect *s, const stru
 	obligations_stuck(&proof, s);
 	if (proof.verdict == VERDICT_SUSPECT)
 		proof.verdict = terms->conclude(s, &proof);
-	if ((s->witness->put_off || s->witness->unchecked) && proof.verdict > VERDICT_SUSPECT)
+	bool shared = !stuck_holds(&proof, PROOF_P4);
+	if ((s->witness->put_off || s->witness->unchecked || shared) && proof.verdict > VERDICT_SUSPECT)
 		proof.verdict = VERDICT_SUSPECT;
 	if (proof.beside == BESIDE_THERE && proof.verdict > VERDICT_SUSPECT &&
 	    !proof_beyond_reach(obligations_held(&proof)))

@@ -71,6 +71,7 @@ struct suspect {
 		uint32_t gen;
 	} beside;
 	bool pooled;   // all that leads to it is a free list of the program's own (memory/cancelled.h)
+	bool passed;   // P4 is open for another process alone: its own threads have nothing in flight
 	uint64_t said; // digest of the last line about it
 	// the inspection under way
 	struct inspect_answer a[PROOFS]; // those that proof_is_witnessed()
@@ -147,7 +148,9 @@ struct inspection {
 		SHARED_NOT_ASKED,
 		SHARED,
 		SHARED_NOT
-	} shared; // may another process have one of its epoll sets?
+	} shared;     // may another process have one of its epoll sets?
+	pid_t sharer; // SHARED: which one; -1: that is not known
+	int shared_set;
 };
 
 // Is its time over? Then what has not been inspected stays open. A live inspection gives way to the final

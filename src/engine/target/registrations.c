@@ -213,8 +213,8 @@ int registrations_is_open_as(pid_t pid, const struct registration *reg, int fd)
 	return S_ISSOCK(st.st_mode) && proc_fd_link(pid, fd, link, sizeof(link)) ? 1 : -1;
 }
 
-// tid: of a living thread.
-static bool shares(pid_t tid, const struct registrations *own, pid_t other)
+// tid: of a living thread. *epfd: our number of the first such set.
+static bool shares(pid_t tid, const struct registrations *own, pid_t other, int *epfd)
 {
 	struct registrations theirs = {.complete = true};
 	bool shared = false;
@@ -222,25 +222,31 @@ static bool shares(pid_t tid, const struct registrations *own, pid_t other)
 	if (list_sets(them, UINT64_MAX, &theirs) == -EACCES)
 		return false; // another user's: no child that kept what it inherited
 	for (size_t i = 0; !shared && i < theirs.nsets; i++)
-		for (size_t k = 0; !shared && k < own->nsets; k++)
+		for (size_t k = 0; !shared && k < own->nsets; k++) {
 			shared = syscall(SYS_kcmp, tid, them, KCMP_FILE, (long)own->sets[k],
 					 (long)theirs.sets[i]) <= 0;
+			*epfd = own->sets[k];
+		}
 	registrations_deinit(&theirs);
 	return shared;
 }
 
-bool registrations_shared(pid_t pid, uint64_t deadline_ns)
+pid_t registrations_sharer(pid_t pid, uint64_t deadline_ns, int *epfd)
 {
 	struct registrations own = {.complete = true};
-	pid_t tid = living_of(pid);
+	pid_t tid = living_of(pid), by = 0;
 	DIR *d = opendir("/proc");
-	bool shared = !d || list_sets(pid, deadline_ns, &own) < 0 || !own.complete;
-	for (struct dirent *e; !shared && (e = readdir(d));) {
+	if (!d || list_sets(pid, deadline_ns, &own) < 0 || !own.complete || (!own.nsets && !has_any(pid)))
+		by = -1;
+	for (struct dirent *e; !by && (e = readdir(d));) {
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
-		shared = (other && other != pid && shares(tid, &own, other)) || signals_late(deadline_ns);
+		if (other && other != pid && shares(tid, &own, other, epfd))
+			by = other;
+		else if (signals_late(deadline_ns))
+			by = -1;
 	}
 	if (d)
 		closedir(d);
 	registrations_deinit(&own);
-	return shared;
+	return by;
 }

@@ -53,9 +53,9 @@ int registrations_list(pid_t pid, uint64_t deadline_ns, struct registrations *ou
 // 1 yes, 0 no (or not open), -1 cannot be told.
 int registrations_is_open_as(pid_t pid, const struct registration *reg, int fd);
 
-// May another process have one of this process's epoll sets open (a child that
-// inherited it)? True also if that cannot be told.
-bool registrations_shared(pid_t pid, uint64_t deadline_ns);
+// A process that has one of this process's epoll sets open, too (a child that inherited it), and our number
+// of the set. 0: none; -1: that cannot be told.
+pid_t registrations_sharer(pid_t pid, uint64_t deadline_ns, int *epfd);
 
 // st_dev as the kernel shows it in fdinfo.
 uint64_t registrations_dev(uint64_t st_dev);

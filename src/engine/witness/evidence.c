@@ -76,7 +76,7 @@ static uint64_t digest(const struct inspection *l, const struct suspect *s, cons
 {
 	uint64_t h = mix(0xcbf29ce484222325ULL, look) ^ l->slept_long ^ (uint64_t)s->decided << 1 ^
 		     (uint64_t)s->left << 8 ^ (uint64_t)s->put_off << 9 ^ (uint64_t)s->unchecked << 10 ^
-		     (uint64_t)s->left_timed << 11;
+		     (uint64_t)s->left_timed << 11 ^ (uint64_t)s->passed << 12;
 	for (unsigned i = 0; i < PROOFS; i++)
 		h = mix((h ^ (uint64_t)(s->a[i].holds + 2)) * 0x100000001b3ULL, s->a[i].text);
 	return h ? h : 1;
@@ -154,6 +154,8 @@ void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, ui
 		json_object_set_new(o, "left_unread", json_true());
 	if (s->left && s->left_timed)
 		json_object_set_new(o, "left_timed", json_true());
+	if (s->passed)
+		json_object_set_new(o, "own_threads_passed", json_true());
 	if (s->put_off)
 		json_object_set_new(o, "put_off", json_true());
 	if (s->wrong_mask)

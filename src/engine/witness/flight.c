@@ -7,6 +7,7 @@
 // Partner: the hooks of epoll waits and of close in libctp.so (spec/cTP.md).
 #include "engine/witness/flight.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -65,10 +66,41 @@ static bool could_take(const struct ctp_region *r, const struct ctp_thread *t, c
 	       (t->sets && (s->c.was.polled || s->c.was.polled_out || (now && (f.polled || f.polled_out))));
 }
 
+static bool is_shared(struct inspection *l)
+{
+	if (l->shared == SHARED_NOT_ASKED) {
+		l->sharer = inspect_has_kin(l->r) ?
+				    registrations_sharer(l->pid, l->deadline_ns, &l->shared_set) :
+				    0;
+		l->shared = l->sharer ? SHARED : SHARED_NOT;
+	}
+	return l->shared == SHARED;
+}
+
+static void say_shared(const struct inspection *l, struct inspect_answer *a)
+{
+	char path[40], name[32] = "";
+	FILE *f;
+	snprintf(path, sizeof(path), "/proc/%d/comm", l->sharer);
+	if (l->sharer > 0 && (f = fopen(path, "re"))) {
+		if (fgets(name, sizeof(name), f))
+			name[strcspn(name, "\n")] = 0;
+		fclose(f);
+	}
+	if (*name)
+		inspect_say(a, HOLDS_OPEN,
+			    "process %d (%s) has epoll fd %d open, too, and may have taken an event of it",
+			    l->sharer, name, l->shared_set);
+	else
+		inspect_say(a, HOLDS_OPEN,
+			    "the program has forked, and another process may share its epoll set");
+}
+
 static void judge_p4(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P4];
 	unsigned after = 0, inside = 0;
+	s->passed = false;
 	// Whoever took the event may still pass it on, until all have slept again.
 	if (delivered(l->r, s) && s->a[PROOF_P5].holds != HOLDS_TRUE) {
 		inspect_say(
@@ -93,13 +125,9 @@ static void judge_p4(struct inspection *l, struct suspect *s)
 			return;
 		}
 	}
-	if (l->shared == SHARED_NOT_ASKED)
-		l->shared = inspect_has_kin(l->r) && registrations_shared(l->pid, l->deadline_ns) ?
-				    SHARED :
-				    SHARED_NOT;
-	if (l->shared == SHARED)
-		inspect_say(a, HOLDS_OPEN,
-			    "the program has forked, and another process may share its epoll set");
+	s->passed = is_shared(l);
+	if (s->passed)
+		say_shared(l, a);
 	else if (after + inside == 0)
 		inspect_say(a, HOLDS_TRUE, "no thread ever polled");
 	else

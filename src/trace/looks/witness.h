@@ -27,6 +27,7 @@ struct witness {
 	char **open;
 	size_t nopen;
 	uint64_t turns;
+	uint64_t passed_ns; // P4 held of its own threads, and another process may share a set; 0: never seen
 	// Another descriptor that leads to it, too; `there`: it may wait for that one as for this.
 	struct witness_beside {
 		bool is, there;
