@@ -166,6 +166,19 @@ def check_pauses(case, compiler):
     need(report["findings"] and all(x.startswith("CTP029") for x in said(report)), said(report))
 
 
+def check_sends(case, compiler):
+    """Bytes that it sent to itself may hold a handle: SUSPECT, and the report says which."""
+    process = case.ctp_start(program(case, compiler), "closed", COUNT, "sends")
+    process.wait_for("ready")
+    until(lambda: searched(case.dir / "ctp.data"), "a look")
+    os.kill(child_of(process.pid), signal.SIGTERM)
+    process.done()
+    report = json.loads(case.analyze("ctp.data", "--format=json").out)
+    equal(said(report), ["CTP029 suspect"], looked(case.dir / "ctp.data"))
+    text = " ".join(case.analyze().out.split())
+    need("holds bytes that the process may have sent to itself" in text, text)
+
+
 def check_ticks_sound(case, compiler, name):
     """Handles in disguise: a look that was cut short says nothing of who keeps them."""
     report, lines = observed(case, compiler, name, word="ticks")
@@ -635,6 +648,7 @@ def checks():
         for name in DISGUISED:
             yield f"disguised/{name}/{short}", lambda case, c=compiler, n=name: check_disguised(case, c, n)
         yield f"ticks/{short}", lambda case, c=compiler: check_ticks(case, c)
+        yield f"sends/{short}", lambda case, c=compiler: check_sends(case, c)
         yield f"pauses/{short}", lambda case, c=compiler: check_pauses(case, c)
         for name in ("packed", "shifted"):
             yield f"ticks/{name}/{short}", lambda case, c=compiler, n=name: check_ticks_sound(case, c, n)

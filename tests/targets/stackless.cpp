@@ -4,8 +4,8 @@
 // them (3), says "ready" when its state is final, and then sleeps in its loop. tests/e2e/check_stackless.py says
 // what must be found. `stackless CASE N rests` says "made" before it loses them, and waits for SIGUSR1: so ctp-run
 // can have seen what led to them. With `listens` in place of that, somebody outside may wake the loop; with `ticks`
-// it wakes every 25 ms, and with `pauses` another thread sleeps in pause(2) for good. Handles are kept out of frames
-// that sleep: each case is made in a function of its own, and the stack below is overwritten.
+// it wakes every 25 ms, and with `pauses` another thread sleeps in pause(2) for good; with `sends`
+// bytes that it has sent to itself wait in a socket. Handles are kept out of frames that sleep: each case is made in a function of its own, and the stack below is overwritten.
 #include <condition_variable>
 #include <coroutine>
 #include <csignal>
@@ -983,6 +983,8 @@ int main(int argc, char **argv)
 	if (argc > 3 && !strcmp(argv[3], "listens"))
 		listen_in(ep);
 	int timeout = argc > 3 && !strcmp(argv[3], "ticks") ? 25 : -1;
+	if (argc > 3 && !strcmp(argv[3], "sends"))
+		send_to_itself();
 	if (argc > 3 && !strcmp(argv[3], "pauses"))
 		std::thread([] {
 			for (;;)

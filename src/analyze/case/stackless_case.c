@@ -5,7 +5,8 @@
 // to it are coroutines that themselves wait for it, or its owner alone after its descriptor was closed; or
 // nothing leads to it, but none of its kind was ever found, a later look could not ask again, a forked
 // process lives, or nothing had led to another one, which went on. SUSPECT: its handle is kept under the
-// number of a closed descriptor. An open io_uring context hides what the kernel holds: INCONCLUSIVE.
+// number of a closed descriptor, or bytes that the process may have sent to itself wait in a socket. An open
+// io_uring context hides what the kernel holds: INCONCLUSIVE.
 #include "analyze/case/stackless_case.h"
 
 #include <inttypes.h>
@@ -83,6 +84,7 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 	(void)w;
 	p->verdict = !complete                       ? VERDICT_INCONCLUSIVE :
 		     s->answer == STACKLESS_NUMBERED ? VERDICT_SUSPECT :
+		     l->sent                         ? VERDICT_SUSPECT :
 		     lost && !doubt                  ? VERDICT_PROVEN :
 						       VERDICT_LIKELY;
 }

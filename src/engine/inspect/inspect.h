@@ -137,7 +137,8 @@ struct inspection {
 	struct ctp_thread *threads; // copies, by slot; life is LIVE only where it was
 	uint32_t nthreads;
 	uint64_t scanned_bytes;
-	const char *way; // of `others`: what was not searched, and may lead to any; NULL: nothing
+	const char *way;         // of `others`: what was not searched, and may lead to any; NULL: nothing
+	char sent[INSPECT_TEXT]; // of `others`: what the process may have sent to itself, and may lead to any
 	char unsearched[INSPECT_TEXT]; // of `others`: why memory was not searched, though there were no
 				       // suspects yet whose answer could say so; empty: it was
 	bool pools;                    // memory has told which of them stand in a pool of the program's own

@@ -10,6 +10,7 @@
 #include "engine/memory/reach.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,7 +125,11 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	int e = search_memory(r);
 	if (!e)
 		roots_registers(&r->roots);
-	struct queues q = {.l = l, .bytes = roots_bytes, .text = roots_text, .ctx = &r->roots};
+	struct queues q = {.l = l,
+			   .bytes = roots_bytes,
+			   .text = roots_text,
+			   .ctx = &r->roots,
+			   .may_doubt = l->others != NULL};
 	bool held = !e && roots_kernel_held(&r->roots),
 	     queues = held && queues_read(&q) && keys_read(&q, l->keys);
 	if (!e && !r->s.partial)
@@ -161,7 +166,8 @@ static void search(struct reach *r, const struct proc_tasks *base)
 	else {
 		bool forked = l->others && inspect_has_kin(l->r) && hold_fork(l->pid);
 		bool opaque = l->others && r->answers.opaque.words;
-		l->way = half ? REACH_HALF : forked ? FORKED : opaque ? OPAQUE : NULL;
+		snprintf(l->sent, sizeof(l->sent), "%s", q.doubt);
+		l->way = half ? REACH_HALF : *l->sent ? l->sent : forked ? FORKED : opaque ? OPAQUE : NULL;
 		reach_answers(&r->answers);
 	}
 }

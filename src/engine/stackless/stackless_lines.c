@@ -105,16 +105,17 @@ static void counts(FILE *out, const struct awaiting *a, const struct inspection 
 										"";
 	json_t *text = json_string(why);
 	put(out,
-	    json_pack("{s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:o, s:s, s:I}",
-		      "v", 1, "what", "look", "ns", (json_int_t)ns, "look", l->final ? "final" : "live",
-		      "total", (json_int_t)a->list.n, "suspended", by_state[STACKLESS_SUSPENDED], "initial",
-		      by_state[STACKLESS_INITIAL], "final", by_state[STACKLESS_FINAL], "running",
-		      by_state[STACKLESS_RUNNING], "destroying", by_state[STACKLESS_DESTROYING],
-		      "may_have_ended", by_state[STACKLESS_ENDED], "undecided", open, "rings",
-		      l->registrations.uring > 0, "quiet",
-		      l->n && l->who[0]->a[PROOF_P6B].holds == HOLDS_TRUE, "why",
-		      text ? text : json_string("?"), "way", l->way ? l->way : "", "scanned_bytes",
-		      (json_int_t)l->scanned_bytes));
+	    json_pack(
+		    "{s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:s, s:I}",
+		    "v", 1, "what", "look", "ns", (json_int_t)ns, "look", l->final ? "final" : "live",
+		    "total", (json_int_t)a->list.n, "suspended", by_state[STACKLESS_SUSPENDED], "initial",
+		    by_state[STACKLESS_INITIAL], "final", by_state[STACKLESS_FINAL], "running",
+		    by_state[STACKLESS_RUNNING], "destroying", by_state[STACKLESS_DESTROYING],
+		    "may_have_ended", by_state[STACKLESS_ENDED], "undecided", open, "rings",
+		    l->registrations.uring > 0, "sent", *l->sent != 0, "quiet",
+		    l->n && l->who[0]->a[PROOF_P6B].holds == HOLDS_TRUE, "why",
+		    text ? text : json_string("?"), "way", l->way ? l->way : "", "scanned_bytes",
+		    (json_int_t)l->scanned_bytes));
 }
 
 void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspection *l, struct long_waits *w,

@@ -18,6 +18,8 @@ struct queues {
 	void (*text)(void *ctx, const char *where, const char *name);
 	void *ctx;
 	char why[160];                 // if not all could be seen
+	bool may_doubt;                // bytes in a connection of its own are no reason to stop, but say so:
+	char doubt[160];               // the first; empty: there are none
 	struct queues_socket *sockets; // the process's; sorted when complete
 	uint64_t *pipes;               // those already read
 	size_t nsockets, npipes;

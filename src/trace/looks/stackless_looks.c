@@ -137,6 +137,7 @@ static int add_look(struct stackless_looks *l, const json_t *o)
 	l->may_have_ended = number(o, "may_have_ended");
 	l->undecided = number(o, "undecided");
 	l->rings = flag(o, "rings");
+	l->sent = flag(o, "sent");
 	l->quiet = flag(o, "quiet");
 	l->why = text(o, "why");
 	l->way = text(o, "way");

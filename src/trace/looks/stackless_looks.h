@@ -80,6 +80,7 @@ struct stackless_looks {
 		may_have_ended; // last: at its end, and kept
 	uint64_t undecided;     // suspended, and it could not be told what leads to them: `why`
 	bool rings;             // an io_uring or AIO context was open
+	bool sent;              // bytes in a connection of its own may lead to any of them
 	bool quiet;             // P6b: the whole program slept for good
 	char *why;
 	char *way;     // what was not searched, and may lead to any of them; NULL: nothing
