@@ -30,6 +30,8 @@ static const char LINES[] =
 	"{\"coroutine\":5,\"changes\":8,\"hub\":\"0x55cc\"}]}\n"
 	"{\"v\":1,\"what\":\"held\",\"by\":9,\"waits\":[{\"coroutine\":6,\"changes\":2,\"hub\":\"0x55ee\"}]}\n"
 	"{\"v\":1,\"what\":\"queued\",\"waits\":[{\"coroutine\":8,\"changes\":4,\"hub\":\"0x66\"}]}\n"
+	"{\"v\":1,\"what\":\"filled\",\"parked\":[[9,4],[10,2]],\"here\":true,\"at\":\"0x55f0\",\"name\":\"jobs+0x10\",\"apart\":32,\"parks\":7,"
+	"\"moves\":5,\"late_ns\":3,\"empty_ns\":11,\"since_ns\":12,\"ns\":13}\n"
 	"{\"v\":1,\"what\":\"main\",\"parked\":[[5,8],[6,10]]}\n"
 	"{\"v\":1,\"what\":\"rest\",\"parked\":[[7,12]]}\n"
 	"{\"v\":2,\"what\":\"something else\"}\n"
@@ -134,6 +136,12 @@ static void reads_every_kind(void **state)
 	assert_int_equal(s.shared[0].pid, 99);
 	assert_true(s.shared[0].waits);
 	assert_true(s.nqueued == 1 && s.queued[0].n == 1 && s.waits[s.queued[0].waits].coroutine == 8);
+	assert_int_equal(s.nfilled, 1);
+	const struct set_filled *f = &s.filled[0];
+	assert_true(f->at == 0x55f0 && f->apart == 32 && f->parks == 7 && f->moves == 5 && f->late_ns == 3);
+	assert_true(f->empty_ns == 11 && f->since_ns == 12 && f->ns == 13 && f->n == 2 && f->here);
+	assert_string_equal(f->name, "jobs+0x10");
+	assert_int_equal(s.readers.v[f->parked + 1].coroutine, 10);
 	assert_true(s.parked.n == 2 && s.parked.v[1].coroutine == 6 && s.parked.v[1].changes == 10);
 	assert_true(s.resting.n == 1 && s.resting.v[0].coroutine == 7 && s.resting.v[0].changes == 12);
 	assert_int_equal(s.items[PROOF_P0].holds, HOLDS_TRUE);

@@ -5,8 +5,7 @@
 // coroutines, or a descriptor whose events woke the loop before. If there is none, no more will come.
 #include "analyze/case/parked_idle.h"
 
-
-static bool other_thread(const struct image *m)
+bool parked_idle_threads(const struct image *m)
 {
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct ctp_thread *t = table_row(&m->threads, i);
@@ -29,5 +28,5 @@ static bool brought_events(const struct image *m)
 
 bool parked_idle(const struct image *m)
 {
-	return other_thread(m) || brought_events(m);
+	return parked_idle_threads(m) || brought_events(m);
 }

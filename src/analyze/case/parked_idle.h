@@ -8,3 +8,5 @@
 #include "trace/image.h"
 
 bool parked_idle(const struct image *m);
+// Does a thread live that runs no coroutines?
+bool parked_idle_threads(const struct image *m);

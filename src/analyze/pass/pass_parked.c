@@ -7,8 +7,8 @@
 // that never ends. That is LIKELY, too: the program may be meant to be killed so; SUSPECT where they may be
 // idle workers (parked_idle.h). Where main sleeps in its own loop, parked_resting.h says which are told;
 // where the program goes on, parked_rhythm.h, parked_together.h, parked_behind.h, parked_drained.h,
-// parked_kept.h and parked_unanswered.h. Of a program that ctp-run attached to, those are told that nothing
-// led to then, where others wait for descriptors.
+// parked_kept.h, parked_filled.h and parked_unanswered.h. Of a program that ctp-run attached to, those are
+// told that nothing led to then, where others wait for descriptors.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 #include "analyze/case/parked_behind.h"
 #include "analyze/case/parked_drained.h"
 #include "analyze/case/parked_ended.h"
+#include "analyze/case/parked_filled.h"
 #include "analyze/case/parked_idle.h"
 #include "analyze/case/parked_kept.h"
 #include "analyze/case/parked_resting.h"
@@ -307,6 +308,7 @@ static int of_places(const struct pass *pass, const struct world *w, const struc
 	int r = is ? parked_history_read(w, m, is, v) : -ENOMEM;
 	if (!is)
 		return r;
+	r = r ? r : parked_filled(pass, w, m, v, is, out);
 	r = r ? r : parked_together(pass, w, v, is, out);
 	r = r ? r : parked_behind(pass, w, v, is, out);
 	r = r ? r : parked_drained(pass, w, v, is, out);
@@ -384,7 +386,9 @@ const struct pass pass_parked = {
 		"         that was past this place, as a lock's holder is, and none that lives is past it now. Or it\n"
 		"         has read from a connection and not answered, and others that came later were resumed, or\n"
 		"         all others made where it was have lived for a tenth of that time at most, or it answered\n"
-		"         before and waits beside others where none was ever resumed\n"
+		"         before and waits beside others where none was ever resumed. Or two words in view of it were\n"
+		"         equal whenever it waited, as the ends of an empty queue, and now they differ, for longer than\n"
+		"         it ever waited: what was sent is there, and its reader not resumed\n"
 		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it, and words lead to\n"
 		"         others; or main waits, no thread can wake by itself, and nothing outside can wake one.\n"
 		"         It is never PROVEN: a coroutine may be abandoned on purpose, and a program may sleep until\n"

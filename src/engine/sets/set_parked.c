@@ -24,13 +24,19 @@ static bool on_its_stack(struct ctp_state *c)
 	return c->lo && sp >= c->lo && sp < c->hi;
 }
 
-bool set_parked(const struct ctp_region *r, uint64_t i, struct ctp_state *c)
+bool set_suspended(const struct ctp_region *r, uint64_t i, struct ctp_state *c)
 {
 	const struct ctp_state *s = &r->states[i];
-	return s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE && !s->nwaits &&
+	return s->life == CTP_SUSPENDED && s->entity == CTP_COROUTINE &&
 	       ctp_load32(&s->owner) == CTP_OWNER_GUEST && ctp_state_read(s, c) && c->life == CTP_SUSPENDED &&
-	       c->entity == CTP_COROUTINE && !c->nwaits && c->runs &&
-	       !(c->flags & (CTP_STATE_MOREWAITS | CTP_STATE_SHARED_STACK)) && on_its_stack(c);
+	       c->entity == CTP_COROUTINE && c->runs && !(c->flags & CTP_STATE_SHARED_STACK) &&
+	       on_its_stack(c);
+}
+
+bool set_parked(const struct ctp_region *r, uint64_t i, struct ctp_state *c)
+{
+	return !r->states[i].nwaits && set_suspended(r, i, c) && !c->nwaits &&
+	       !(c->flags & CTP_STATE_MOREWAITS);
 }
 
 bool set_parked_registered(const struct inspection *l, const struct ctp_state *s)

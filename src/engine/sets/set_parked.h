@@ -10,7 +10,9 @@
 
 enum { SET_PARKED_MOST = 4096 };
 
-// Is the station's coroutine one? Then *c is its state.
+// Is the station's coroutine suspended, on a stack of its own? Then *c is its state.
+bool set_suspended(const struct ctp_region *r, uint64_t station, struct ctp_state *c);
+// Is it parked?
 bool set_parked(const struct ctp_region *r, uint64_t station, struct ctp_state *c);
 // Does an armed registration lead to it? What is not known of rows is for the reader of the line.
 // l: NULL is no registration.

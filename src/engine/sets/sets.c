@@ -21,6 +21,7 @@
 #include "ctp/there.h"
 #include "engine/inspect/inspect.h"
 #include "engine/sets/set_circles.h"
+#include "engine/sets/set_filled.h"
 #include "engine/sets/set_line.h"
 #include "engine/sets/set_parked.h"
 #include "engine/sets/set_queues.h"
@@ -49,6 +50,7 @@ struct sets {
 	FILE *out;
 	struct set_threads threads;
 	struct set_outside_seen outside;
+	struct set_filled *filled;             // NULL: it is not looked at
 	uint64_t outside_ns;                   // when to look at these again
 	struct proc_tasks last;                // threads at the last check
 	uint64_t check_ns, inspect_ns;         // not before
@@ -70,6 +72,7 @@ struct sets *sets_new(const struct ctp_region *r, pid_t pid, FILE *out)
 	s->r = r;
 	s->pid = pid;
 	s->out = out;
+	s->filled = set_filled_new(r, pid);
 	return s;
 }
 
@@ -80,6 +83,7 @@ void sets_free(struct sets *s)
 	proc_tasks_deinit(&s->last);
 	set_threads_deinit(&s->threads);
 	set_outside_deinit(&s->outside);
+	set_filled_free(s->filled);
 	free(s);
 }
 
@@ -218,6 +222,7 @@ static bool take(struct sets *s, struct inspection *l)
 	if (!ftruncate(fileno(s->out), 0)) {
 		set_queues(s->out, l, &s->outside);
 		set_circles(s->out, l);
+		set_filled_write(s->out, s->filled, ns);
 		set_main_waiting(s->out, l);
 		told = set_threads(s->out, l, &s->threads);
 		stale_registrations(s->out, l);
@@ -329,9 +334,22 @@ static void circles_beside(struct sets *s, uint64_t now)
 	s->circles_ns = now + (20 * cost > REST_MS * MS ? 20 * cost : REST_MS * MS);
 }
 
+// Where a queue has filled, and its reader waits: each of them once.
+static void filled_beside(struct sets *s, uint64_t now)
+{
+	bool fresh = false;
+	if (!set_filled_poll(s->filled, now) || now < s->inspect_ns || is_ending(s->r) ||
+	    !set_filled_any(s->filled, &fresh) || !fresh)
+		return;
+	struct inspection l = {.r = s->r, .pid = s->pid, .deadline_ns = now + LIVE_MS * MS};
+	take(s, &l);
+	pause_after(s, now);
+}
+
 void sets_poll(struct sets *s)
 {
 	uint64_t now = proc_now_ns();
+	filled_beside(s, now);
 	if (now < s->check_ns || now < s->inspect_ns)
 		return;
 	uint64_t moved = movement(s->r);
@@ -409,8 +427,9 @@ void sets_final(struct sets *s, uint64_t end_ns)
 	bool waits = set_queues_any(s->r, least) || set_threads_any(s->r) ||
 		     set_circles_any(s->r, s->pid, now + CIRCLES_MS * MS) ||
 		     (least == 1 && set_parked_may_rest(s->r));
+	bool filled = set_filled_any(s->filled, NULL);
 	bool rows = incidents(s->r) != s->incidents || any_closed(s->r);
-	if (!waits && !incidents(s->r) && !rows)
+	if (!waits && !filled && !incidents(s->r) && !rows)
 		return;
 	if (s->written && !rows && is_ending(s->r))
 		return; // who waited for whom counts as it was before, and is written

@@ -200,6 +200,30 @@ static int add_parked(struct set_parked_list *l, const json_t *o)
 	return 0;
 }
 
+static int add_filled(struct set_looks *s, const json_t *o)
+{
+	const char *at = json_string_value(json_object_get(o, "at")),
+		   *name = json_string_value(json_object_get(o, "name"));
+	size_t first = s->readers.n;
+	int r = add_parked(&s->readers, o);
+	r = r || s->readers.n == first ? r : GROW(s->filled, s->nfilled, s->filled_room);
+	if (r || s->readers.n == first)
+		return r;
+	s->filled[s->nfilled++] = (struct set_filled){.at = at ? strtoull(at, NULL, 16) : 0,
+						      .apart = (uint64_t)number(o, "apart"),
+						      .here = flag(o, "here"),
+						      .parks = (uint64_t)number(o, "parks"),
+						      .moves = (uint64_t)number(o, "moves"),
+						      .late_ns = (uint64_t)number(o, "late_ns"),
+						      .empty_ns = (uint64_t)number(o, "empty_ns"),
+						      .since_ns = (uint64_t)number(o, "since_ns"),
+						      .ns = (uint64_t)number(o, "ns"),
+						      .name = name ? strdup(name) : NULL,
+						      .parked = first,
+						      .n = s->readers.n - first};
+	return 0;
+}
+
 static int add_main(struct set_looks *s, const json_t *o)
 {
 	return add_parked(&s->parked, o);
@@ -243,7 +267,7 @@ static int line(void *looks, const json_t *o)
 	} kinds[] = {{"stale", add_stale},   {"shared", add_shared}, {"queue", add_queue},
 		     {"unread", add_unread}, {"thread", add_thread}, {"circle", add_circle},
 		     {"held", add_held},     {"main", add_main},     {"rest", add_rest},
-		     {"queued", add_queued}, {"look", add_look}};
+		     {"queued", add_queued}, {"filled", add_filled}, {"look", add_look}};
 	const char *what = json_string_value(json_object_get(o, "what"));
 	for (size_t i = 0; what && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strcmp(what, kinds[i].what))
@@ -273,6 +297,10 @@ void set_looks_deinit(struct set_looks *s)
 	free(s->circles);
 	free(s->held);
 	free(s->queued);
+	for (size_t i = 0; i < s->nfilled; i++)
+		free(s->filled[i].name);
+	free(s->filled);
+	free(s->readers.v);
 	free(s->parked.v);
 	free(s->resting.v);
 	for (size_t i = 0; i < s->nwaits; i++)

@@ -73,6 +73,16 @@ struct set_queued { // coroutines that are queued at a hub, whoever has it
 	size_t waits, n;
 };
 
+// A queue has filled, while those wait who emptied it: two words that were equal whenever they waited differ.
+struct set_filled {
+	uint64_t at, apart; // of the words: the first one's address, and bytes from there to the other
+	uint64_t parks, moves, late_ns;  // waits that were seen; times that both had moved; how late, at most
+	bool here;                       // they waited when the words were equal last, and nobody came since
+	uint64_t empty_ns, since_ns, ns; // last seen equal; differ since; when that was seen
+	char *name;                      // of the first word; NULL: it has none
+	size_t parked, n;                // of set_looks.readers
+};
+
 struct set_parked { // suspended without a known wait
 	uint64_t coroutine, changes;
 };
@@ -107,6 +117,9 @@ struct set_looks {
 	size_t nheld, held_room;
 	struct set_queued *queued;
 	size_t nqueued, queued_room;
+	struct set_filled *filled;
+	size_t nfilled, filled_room;
+	struct set_parked_list readers;    // of `filled`
 	struct set_parked_list parked;     // while main waited for coroutines; none: it did not
 	struct set_parked_list resting;    // while main did not, and the program was quiet
 	struct witness_item items[PROOFS]; // P0, P5, P6b, of the program as a whole
