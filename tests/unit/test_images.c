@@ -125,7 +125,7 @@ static void whatever_the_address(void **state)
 {
 	uint64_t n = 1;
 	(void)state;
-	for (unsigned i = 0; i < 1000; i++) {
+	for (unsigned i = 0; i < 200; i++) {
 		n = n * 6364136223846793005 + 1442695040888963407;
 		uint64_t address = (i % 2 ? 0x7f0000000000 : 0x550000000000) + (n >> 24 & 0x1ffffffffff0);
 		for (unsigned which = 0; which < images_count(); which++) {

@@ -3,7 +3,8 @@
 // CTP028, set abandoned: the coroutine's descriptor is open and registered, the registration is armed, and
 // events wait in the epoll set; but no thread sleeps in the set, nor in one in which it is registered, and
 // those that poll have had their chance to come to it. Only ctp-run can see that. At most LIKELY: the program
-// may poll the set again.
+// may poll the set again. A loop may look at it every few seconds, by a timer of its own: LIKELY needs memory
+// without a pointer to the coroutine as well, or a program in which nothing can happen any more.
 #include <inttypes.h>
 
 #include "analyze/case/stuck.h"
@@ -14,7 +15,9 @@ static enum verdict conclude(const struct suspect *s, const struct obligations *
 	if (o->weak) // its last try had to wait: whether it stands there for that is not sure
 		return s->wait && stuck_holds(o, PROOF_P0) && stuck_holds(o, PROOF_P5) ? VERDICT_SUSPECT :
 											 VERDICT_NONE;
-	return is == VERDICT_PROVEN ? VERDICT_LIKELY : is;
+	if (is != VERDICT_PROVEN && is != VERDICT_LIKELY)
+		return is;
+	return stuck_holds(o, PROOF_P6A) || stuck_holds(o, PROOF_P6B) ? VERDICT_LIKELY : VERDICT_SUSPECT;
 }
 
 static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
@@ -56,8 +59,10 @@ const struct pass pass_abandoned = {
 		"worker thread that has ended, and with a nested set whose own registration was removed.\n"
 		"\n"
 		"LIKELY   events wait in the set, no thread sleeps in it or in one that has it, and every thread that\n"
-		"         polls sleeps without a timeout, or has made three complete turns since\n"
-		"SUSPECT  it tried in vain to read or write, but whether it stands there for that is not known; or a\n"
+		"         polls sleeps without a timeout, or has made three complete turns since; and memory was\n"
+		"         searched in vain for a pointer to the coroutine, or nothing can happen any more\n"
+		"SUSPECT  memory was not searched, or leads to it: a loop may look at the set every few seconds. Or\n"
+		"         it tried in vain to read or write, but whether it stands there for that is not known; or a\n"
 		"         thread sleeps with a timeout of a second or more, or naps outside its sets, and nobody has\n"
 		"         come to the events in two seconds\n"
 		"\n"

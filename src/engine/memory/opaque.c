@@ -5,7 +5,12 @@
 // program has none of them. One of them in ten looks like something else.
 //
 // A large memory has such words anyway: there only what the kernel holds tells something.
+//
+// Code that was made at run time computes what it likes from its operands. What a compiler puts on a stack
+// for a nested function is small, and disguise/code_pages.c reads it.
 #include "engine/memory/opaque.h"
+
+#include <string.h>
 
 #include "ctp/rules.h"
 #include "search/disguise/handle_forms.h"
@@ -48,12 +53,26 @@ static uint64_t registered(const struct inspection *l)
 	return n;
 }
 
+static uint64_t made_code(const struct memory *m)
+{
+	for (size_t i = 0; i < m->nmaps; i++) {
+		const struct maps_line *at = &m->maps[i];
+		bool is_file = *at->path == '/' && strncmp(at->path, "/memfd:", 7) != 0;
+		if (at->perms[2] == 'x' && !is_file && *at->path != '[')
+			return at->lo;
+	}
+	return 0;
+}
+
 struct opaque opaque_find(const struct inspection *l, struct search *s, uint64_t apart)
 {
 	size_t n = needed(l, &s->g);
 	struct opaque_words o = {.s = s};
 	if (!n)
 		return (struct opaque){0};
+	uint64_t code = made_code(s->memory);
+	if (code)
+		return (struct opaque){.words = n, .first = code, .code = code};
 	if (s->bytes < HANDLE_FORMS_LARGE && opaque_words_count(&o))
 		return (struct opaque){.why = "memory was not searched in time"};
 	uint64_t all = o.n + apart + registered(l);

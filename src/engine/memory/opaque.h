@@ -9,6 +9,8 @@
 struct opaque {
 	uint64_t words;  // that may be such a form; 0: too few
 	uint64_t first;  // where the first one lies; 0: not in memory
+	uint64_t code;   // where code lies that was made at run time: whatever it does may lead to it; 0:
+			 // nowhere
 	const char *why; // it could not be told; NULL
 };
 

@@ -31,6 +31,7 @@
 
 #define LATE "memory was not searched in time"
 #define OPAQUE "words that look like keys or encrypted data may lead to it"
+#define MADE_CODE "code that was made at run time may lead to it"
 #define FORKED "a process that it forked lives, and may send back a pointer that it was given"
 
 struct reach {
@@ -167,7 +168,8 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		bool forked = l->others && inspect_has_kin(l->r) && hold_fork(l->pid);
 		bool opaque = l->others && r->answers.opaque.words;
 		snprintf(l->sent, sizeof(l->sent), "%s", q.doubt);
-		l->way = half ? REACH_HALF : *l->sent ? l->sent : forked ? FORKED : opaque ? OPAQUE : NULL;
+		const char *doubt = r->answers.opaque.code ? MADE_CODE : opaque ? OPAQUE : NULL;
+		l->way = half ? REACH_HALF : *l->sent ? l->sent : forked ? FORKED : l->others ? doubt : NULL;
 		reach_answers(&r->answers);
 	}
 }

@@ -90,6 +90,15 @@ static bool rests_on_search(const struct suspect *s)
 static void say_opaque(struct reach_answers *r, struct suspect *s)
 {
 	char text[INSPECT_TEXT - 128] = "what the kernel holds";
+	if (r->opaque.code) {
+		inspect_open(r->l, s->s.id, "the code at 0x%llx was made at run time, and may lead to it",
+			     (unsigned long long)r->opaque.code);
+		inspect_say(
+			&s->a[PROOF_P6A], HOLDS_OPEN,
+			"the code at 0x%llx was made at run time: it may compute what leads to coroutine %llu",
+			(unsigned long long)r->opaque.code, (unsigned long long)s->s.id);
+		return;
+	}
 	if (r->opaque.first)
 		word_names_word(&r->names, r->opaque.first, text, sizeof(text));
 	inspect_open(r->l, s->s.id, "%s looks like a key or encrypted data, and may lead to it", text);
