@@ -60,7 +60,7 @@ def check_demo(case):
         words = [{"PID": str(program), "5054": str(program), "4711": str(program), "41": first, "ID": first}.get(w, w) for w in words]
         done = case.run(ps, *words)
         equal((done.status, done.err), (0, ""), f"{page}: ctp-ps {words}: {done}")
-    until(lambda: "(47 closed)" in case.run(ps, program).out, "47 closed")
+    until(lambda: re.search(r"proven so far(.|\n)*\(47 closed\)", case.run(ps, program).out), "47 closed, and proven")
     printed = {masked(line) for line in case.run(ps, program).out.splitlines()}
     for line in next(blocks("docs/tutorial.md", "ctp-ps 5054")):
         if line.split()[0] == "thread":  # what a thread does just now
