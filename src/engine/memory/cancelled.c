@@ -72,13 +72,25 @@ static bool one_word(const struct cancelled *c, size_t i, struct free_list_membe
 	return m->at != 0;
 }
 
+// Have all that it waits for ended? It may be in the same free list, though it is not inspected now: it was
+// decided before, or its end was seen later.
+static bool has_lost(const struct inspection *l, const struct ctp_state *s)
+{
+	struct ctp_fd f;
+	unsigned ended = 0;
+	for (uint32_t i = 0; i < s->nwaits && i < CTP_WAITS; i++)
+		ended += s->waits[i].fd >= 0 && inspect_fd(l->r, (uint64_t)s->waits[i].fd, &f) &&
+			 (f.gen != s->waits[i].gen || f.life != CTP_FD_OPEN);
+	return s->life == CTP_SUSPENDED && ended && ended == s->nwaits;
+}
+
 static bool add(struct cancelled *c, const struct ctp_state *s, uint32_t member)
 {
 	if (c->n == c->room)
 		return false;
-	bool living = s->life == CTP_SUSPENDED || s->life == CTP_RUNNING;
-	c->all[c->n++] = (struct free_list_coroutine){
-		{s->slot, s->lo}, member, living && member == FREE_LIST_NO_MEMBER};
+	bool living = (s->life == CTP_SUSPENDED || s->life == CTP_RUNNING) && member == FREE_LIST_NO_MEMBER &&
+		      !has_lost(c->l, s);
+	c->all[c->n++] = (struct free_list_coroutine){{s->slot, s->lo}, member, living};
 	return true;
 }
 
