@@ -227,8 +227,18 @@ static void describe_unregistered(struct verdict_case *c, const struct ctp_fd *f
 		c->fix =
 			"register it again before each wait: what is registered for one event is gone with it";
 	}
-	case_event(c, fd->event_time, 0,
-		   results_text(out, "the last event of fd %d#%u comes", c->fd, c->gen));
+	} else if (!fd->event_time) {
+		c->claim =
+			"waits for a descriptor that is ready, and registered nowhere: its registration was removed before "
+			"the wait";
+		c->fix =
+			"delete a registration before its descriptor is closed: later, its number may be another's";
+	if (fd->event_time)
+		case_event(c, fd->event_time, 0,
+			   results_text(out, "the last event of fd %d#%u comes", c->fd, c->gen));
+	else if (fd->reg_time)
+		case_event(c, fd->reg_time, fd->reg_by,
+			   results_text(out, "registers fd %d#%u", c->fd, c->gen));
 	if (del)
 		c->actor = (struct case_party){.did = "removed by",
 					       .id = del->closer,
@@ -333,7 +343,8 @@ const struct pass pass_removed = {
 		"descriptor is ready.\n"
 		"\n"
 		"A coroutine whose write said EAGAIN, and that asks for EPOLLIN alone, in poll or select, too, is\n"
-		"SUSPECT once the descriptor is writable: it may want the peer's answer first.\n"
+		"SUSPECT once the descriptor is writable: it may want the peer's answer first. So is one whose\n"
+		"connect said EINPROGRESS, and that poll or select asks for input alone, once that is done.\n"
 		"\n"
 		"So is one whose read said EAGAIN, and that asks for urgent data (EPOLLPRI) or for the peer's end\n"
 		"(EPOLLRDHUP) alone, once there is something to read; here, and in poll or select, too; and of\n"

@@ -115,7 +115,8 @@ bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f)
 	if (f->reg_epfd < 0 && ((f->polled && f->waiter[0]) || (f->polled > f->polled_out && f->waiter[1])))
 		return true;
 	if (f->reg_epfd < 0)
-		return (f->flags & (CTP_FD_REFUSED | CTP_FD_LISTENS)) || f->event_time;
+		return (f->flags & (CTP_FD_REFUSED | CTP_FD_LISTENS)) || f->event_time ||
+		       (f->reg_time && f->waiter[0]);
 	if (f->flags & CTP_FD_WROTE)
 		return true;
 	if ((f->waiter[0] && !(f->reg_events & DATA_EVENTS)) ||

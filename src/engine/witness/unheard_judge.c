@@ -64,7 +64,9 @@ static void unregistered(struct inspection *l, struct suspect *s)
 			polled ? "in no set that a thread polls, and in no epoll set" : "registered nowhere",
 			refused ? "an EPOLL_CTL_MOD of it failed with ENOENT, and no EPOLL_CTL_ADD followed" :
 			polled  ? "it was left out after the last event" :
-				  "its registration went with the last event, and none was made since");
+			s->c.was.event_time ?
+				  "its registration went with the last event, and none was made since" :
+				  "its registration was removed before any event of it came, and none was made since");
 }
 
 // Left out, and so by whoever waits: what is read would have room, as far as that can be told.

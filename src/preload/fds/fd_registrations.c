@@ -181,6 +181,14 @@ void fd_registrations_made(struct thread_ctx *g, int epfd, int fd, const struct 
 	}
 }
 
+// Nothing came of it, and nobody has used it: the row may be meant that the one before had under this number
+// when it was closed. Whoever comes to wait for it is not known yet.
+static bool by_old_number(const struct ctp_fd *e, int epfd)
+{
+	return CTP_UNLIKELY(e->closed_owner) && e->reg_epfd == epfd && !e->event_time && !e->last_in &&
+	       !e->last_out;
+}
+
 void fd_registrations_dropped(struct thread_ctx *g, int epfd, int fd, const struct frame *f)
 {
 	struct ctp_fd *e = fds_entry(fd);
@@ -190,7 +198,8 @@ void fd_registrations_dropped(struct thread_ctx *g, int epfd, int fd, const stru
 	struct fd_death d = {.call = CTP_CALL_EPOLL_DEL, .time = guest_now(), .closer = guest_who(g)};
 	if (!fds_take(e))
 		return;
-	struct fd_keep *k = fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
+	struct fd_keep *k =
+		by_old_number(e, epfd) || fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
 	if (e->reg_epfd == epfd) {
 		if (k)
 			(void)note_pause(e, fd, e->reg_events & CTP_REG_EVENTS, 0);
