@@ -86,13 +86,12 @@ static bool was_refused(const struct suspect *s)
 	return !s->wait && f && f->gen == (uint32_t)s->witness->gen && ctp_left_refused(f, s->state);
 }
 
-// Its row was deleted before anything came of it and before it came to wait, as is that of one that was closed
-// with its row, and whose number this one has now. Nobody pauses what nobody has used yet.
+// Its row was deleted before anything came of it and before it came to wait, as is that of one that was
+// closed with its row, and whose number this one has now. Nobody pauses what nobody has used yet.
 static bool was_deleted_by_number(const struct suspect *s)
 {
 	const struct ctp_fd *f = image_fd(s->image, (int32_t)s->witness->fd);
-	const struct ctp_cand *del =
-		f && s->wait ? image_del_of(s->image, s->wait->fd, s->wait->gen) : NULL;
+	const struct ctp_cand *del = f && s->wait ? image_del_of(s->image, s->wait->fd, s->wait->gen) : NULL;
 	return del && f->gen == del->gen && del->call == CTP_CALL_EPOLL_DEL && del->was.closed_owner &&
 	       !del->was.event_time && !del->was.last_in && !del->was.last_out && !f->event_time &&
 	       f->reg_epfd < 0 && (s->wait->how & CTP_WAIT_EAGAIN) && del->time <= s->state->since;

@@ -177,6 +177,12 @@ static bool is_unregistered(const struct suspect *s)
 	       f->gen == (uint32_t)s->witness->gen && f->reg_epfd < 0;
 }
 
+// What had to wait was a connect: nothing was read or written yet.
+static bool connects(const struct ctp_fd *fd)
+{
+	return fd && !fd->last_in && !fd->last_out;
+}
+
 // It wrote in vain, and asks for what there is to be read: it may want the answer first.
 static bool is_wrote(const struct suspect *s)
 {
@@ -221,18 +227,18 @@ static void describe_unregistered(struct verdict_case *c, const struct ctp_fd *f
 		c->claim = "waits for a descriptor that is ready, and in no loop's set since its last event";
 		c->fix =
 			"keep the descriptor in the set while somebody waits for it, or put it back before each wait";
-	} else {
-		c->claim =
-			"waits for a descriptor that is ready, and registered nowhere since its last event";
-		c->fix =
-			"register it again before each wait: what is registered for one event is gone with it";
-	}
 	} else if (!fd->event_time) {
 		c->claim =
 			"waits for a descriptor that is ready, and registered nowhere: its registration was removed before "
 			"the wait";
 		c->fix =
 			"delete a registration before its descriptor is closed: later, its number may be another's";
+	} else {
+		c->claim =
+			"waits for a descriptor that is ready, and registered nowhere since its last event";
+		c->fix =
+			"register it again before each wait: what is registered for one event is gone with it";
+	}
 	if (fd->event_time)
 		case_event(c, fd->event_time, 0,
 			   results_text(out, "the last event of fd %d#%u comes", c->fd, c->gen));
@@ -268,10 +274,14 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 		if (is_wrote(&c->about)) {
 			bool polled = !fd || fd->reg_epfd < 0;
 			c->claim =
+				polled && connects(fd) ?
+					"began to connect, and is polled for what there is to be read alone" :
 				polled ?
 					"wrote until EAGAIN, and is polled for what there is to be read alone" :
 					"wrote until EAGAIN, and is registered for EPOLLIN, not for EPOLLOUT";
 			c->fix =
+				polled && connects(fd) ?
+					"where connect says EINPROGRESS, ask for POLLOUT (select's second set) before the wait" :
 				polled ?
 					"where a write says EAGAIN, ask for POLLOUT (select's second set) before the wait" :
 					"where a write says EAGAIN, register the descriptor for EPOLLOUT before the wait";
@@ -340,7 +350,8 @@ const struct pass pass_removed = {
 		"\n"
 		"What is registered for one event is gone with it, as libevent does it without EV_PERSIST: a\n"
 		"coroutine that waits again, and does not register again, hears nothing. It is reported if the\n"
-		"descriptor is ready.\n"
+		"descriptor is ready. The same holds where EPOLL_CTL_DEL came before the coroutine read in vain, such\n"
+		"as of a number that was closed and is another's by then.\n"
 		"\n"
 		"A coroutine whose write said EAGAIN, and that asks for EPOLLIN alone, in poll or select, too, is\n"
 		"SUSPECT once the descriptor is writable: it may want the peer's answer first. So is one whose\n"

@@ -188,6 +188,19 @@ bool unheard_wrote(const struct suspect *s, uint32_t events)
 	       waits_elsewhere(s, !reads);
 }
 
+bool unheard_connects(const struct ctp_fd *f)
+{
+	return !f->last_in && !f->last_out && (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UNIX);
+}
+
+// It tried to connect, and the sets that it is polled in do not tell of the end of that. One that greets
+// first would be heard.
+static bool connects_unheard(const struct suspect *s, uint32_t events)
+{
+	return s->wait >= 0 && wrote_last(&s->s.waits[s->wait]) && (events & CTP_REG_EVENTS) &&
+	       !(events & OUT_EVENTS) && unheard_connects(&s->c.was) && waits_elsewhere(s, true);
+}
+
 // It does not stand where it waits for what such a registration brings: urgent data, or the end. Who alone
 // has read F before was resumed there by what it read.
 bool unheard_wrong_mask(const struct suspect *s, uint32_t events)
@@ -217,7 +230,7 @@ bool unheard_find_wrong(struct suspect *s, struct unheard_sets *u, pid_t pid, ui
 		return false;
 	if (given)
 		events = unheard_given(u, pid, s->c.fd);
-	bool writes = given && unheard_wrote(s, events);
+	bool writes = given && (unheard_wrote(s, events) || connects_unheard(s, events));
 	if (!writes && !reads_wrong(s, pid, events))
 		return false;
 	bool is = stuck_wait_ready(pid, s->c.fd, writes ? EPOLLOUT : EPOLLIN) == 1;

@@ -62,11 +62,13 @@ static void unregistered(struct inspection *l, struct suspect *s)
 		inspect_say(
 			a, HOLDS_TRUE, "fd %d#%u is %s, and ready: %s", s->c.fd, s->c.gen,
 			polled ? "in no set that a thread polls, and in no epoll set" : "registered nowhere",
-			refused ? "an EPOLL_CTL_MOD of it failed with ENOENT, and no EPOLL_CTL_ADD followed" :
-			polled  ? "it was left out after the last event" :
+			refused ?
+				"an EPOLL_CTL_MOD of it failed with ENOENT, and no EPOLL_CTL_ADD followed" :
+			polled ?
+				"it was left out after the last event" :
 			s->c.was.event_time ?
-				  "its registration went with the last event, and none was made since" :
-				  "its registration was removed before any event of it came, and none was made since");
+				"its registration went with the last event, and none was made since" :
+				"its registration was removed before any event of it came, and none was made since");
 }
 
 // Left out, and so by whoever waits: what is read would have room, as far as that can be told.
@@ -100,8 +102,9 @@ static void wrote(struct suspect *s, const struct unheard_rows *rows)
 	if (rows->n)
 		snprintf(where, sizeof(where), "its row in epoll fd %d has", rows->epfd);
 	inspect_say(&s->a[PROOF_P3], HOLDS_TRUE,
-		    "fd %d#%u is writable, and its last write had to wait; %s %s, not EPOLLOUT", s->c.fd,
-		    s->c.gen, where, !rows->n || (rows->events & EPOLLIN) ? "EPOLLIN" : "other events");
+		    "fd %d#%u is writable, and its last %s had to wait; %s %s, not EPOLLOUT", s->c.fd,
+		    s->c.gen, unheard_connects(&s->c.was) ? "connect" : "write", where,
+		    !rows->n || (rows->events & EPOLLIN) ? "EPOLLIN" : "other events");
 }
 
 static void without_event(struct inspection *l, struct suspect *s, const struct unheard_rows *rows)

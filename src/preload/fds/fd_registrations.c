@@ -198,8 +198,7 @@ void fd_registrations_dropped(struct thread_ctx *g, int epfd, int fd, const stru
 	struct fd_death d = {.call = CTP_CALL_EPOLL_DEL, .time = guest_now(), .closer = guest_who(g)};
 	if (!fds_take(e))
 		return;
-	struct fd_keep *k =
-		by_old_number(e, epfd) || fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
+	struct fd_keep *k = by_old_number(e, epfd) || fd_waits_any(e, fd) ? fd_candidates_keep(e, fd) : NULL;
 	if (e->reg_epfd == epfd) {
 		if (k)
 			(void)note_pause(e, fd, e->reg_events & CTP_REG_EVENTS, 0);
