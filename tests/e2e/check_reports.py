@@ -7,6 +7,8 @@ import pathlib
 import re
 import subprocess
 
+import packages
+from check_engines import TARGETS, built
 from check_verdicts import ready
 from harness import Skip, equal, need, tool, until, witness
 
@@ -100,6 +102,25 @@ def check_baseline(case):
     equal(done.status, 0, "the new one is suppressed")
     need("0 new, 24 known, 1 suppressed" in done.out, done.out[-400:])
     need("'CTP002 nobody_has_this' matches nothing" in done.out, done.out[-400:])
+
+
+def returned(case, level):
+    """What Boost.Coroutine2 ran has returned: it has ended, and is no waiter. The two that have not are told as before."""
+    packages.want("g++", "libboost-coroutine1.74-dev", "libboost-context1.74-dev")
+    program = built(case, f"t-returned{level}", tool("g++"), level, "-g", "-std=c++17", "-w", TARGETS / "returned.cpp", "-lboost_context")
+    process = ready(case, program)
+    os.kill(process.pid, 15)
+    process.done()
+    said = " ".join(case.analyze().out.split())
+    need(" 2 parked, 2 pooled," in said and "2 coroutines have ended, and are kept by their library" in said, said)
+
+
+def check_returned_whole(case):
+    returned(case, "-O0")
+
+
+def check_returned_inlined(case):
+    returned(case, "-O2")
 
 
 CHECKS = [(name[len("check_"):], function) for name, function in list(globals().items()) if name.startswith("check_")]

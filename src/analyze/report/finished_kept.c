@@ -4,6 +4,8 @@
 // switches away for the last time. What is left is kept for the next thread, or until somebody joins this
 // one, and looks suspended in the tables. Nothing resumes the thread's own code from there, so it waits for
 // nobody. The function is known by its name: a program may well call it in the midst of its own.
+// So does Boost.Coroutine2, from the function that has run the program's own: while that runs, its frames
+// stand between.
 #include "analyze/report/finished_kept.h"
 
 #include <errno.h>
@@ -23,11 +25,36 @@ static bool is_end(const struct symbols_frame *f)
 	return false;
 }
 
+static bool has(const char *name, const char *part)
+{
+	return name && strstr(name, part);
+}
+
+static bool ends_in(const char *name, const char *part)
+{
+	size_t n = name ? strlen(name) : 0, k = strlen(part);
+	return n >= k && !strcmp(name + n - k, part);
+}
+
+// A lambda of the library's, in a file of it: the compiler may name it no further. What it has put into that
+// lambda has frames of its own where files are known. Who makes a coroutine resumes it from there, too, but
+// from the function around the lambda.
+static bool is_last_resume(const struct frames *f)
+{
+	size_t at = f->n && has(f->items[0]->symbol, "jump_fcontext") ? 1 : 0;
+	if (at + 1 >= f->n || !has(f->items[at]->symbol, "boost::context::fiber::resume("))
+		return false;
+	const struct symbols_frame *runs = f->items[at + 1];
+	return has(runs->file, "boost/coroutine2/detail/") && has(runs->file, "_control_block_") &&
+	       (!strcmp(runs->symbol ? runs->symbol : "", "operator()") ||
+		ends_in(runs->symbol, "::operator()(boost::context::fiber&&)"));
+}
+
 static int read_stack(const struct report *r, const struct image *m, uint32_t stack, bool *end)
 {
 	struct frames f = {0};
 	int e = frames_read(&f, r->symbols[m - r->world->images], m, stack);
-	*end = false;
+	*end = !e && is_last_resume(&f);
 	for (size_t i = 0; !e && i < f.n; i++)
 		*end = *end || is_end(f.items[i]);
 	frames_deinit(&f);
