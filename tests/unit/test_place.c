@@ -146,6 +146,33 @@ static void it_says_whether_some_is_the_programs_own(void **state)
 	assert_false(place_text(&p.r, &p.t.image, none, 3, buf, sizeof(buf)));
 }
 
+static void says_apart(uint32_t stack, const char *text)
+{
+	char buf[PLACE_BYTES];
+	place_text_apart(&p.r, &p.t.image, stack, buf, sizeof(buf));
+	assert_string_equal(buf, text);
+}
+
+static void it_goes_on_to_where_another_parts_from_it(void **state)
+{
+	(void)state;
+	uint32_t one = stands(STACK(READ, LOCK, FAR_LOCK, READ, FIRST));
+	says_apart(one, " in in server.c:6 <- lock server.c:5 <- lock server.c:9");
+	uint32_t two = stands(STACK(READ, LOCK, FAR_LOCK, READ, SECOND));
+	says_apart(one, " in in server.c:6 <- lock server.c:5 <- lock server.c:9 <- in server.c:6 <- first server.c:7");
+	says_apart(two, " in in server.c:6 <- lock server.c:5 <- lock server.c:9 <- in server.c:6 <- second server.c:8");
+	says(one, 3, " in in server.c:6 <- lock server.c:5 <- lock server.c:9");
+	says_apart(stands(STACK(READ, LOCK)), " in in server.c:6 <- lock server.c:5");
+}
+
+static void what_is_between_is_left_out_if_it_is_much(void **state)
+{
+	(void)state;
+	uint32_t one = stands(STACK(READ, LOCK, FAR_LOCK, READ, LOCK, READ, LOCK, FIRST));
+	stands(STACK(READ, LOCK, FAR_LOCK, READ, LOCK, READ, LOCK, SECOND));
+	says_apart(one, " in in server.c:6 <- lock server.c:5 <- lock server.c:9 <- ... <- first server.c:7");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -158,6 +185,8 @@ int main(void)
 					   TEST(another_line_is_another_place),
 					   TEST(who_went_on_from_there_counts),
 					   TEST(libraries_are_left_out_where_there_is_something_else),
-					   TEST(it_says_whether_some_is_the_programs_own)};
+					   TEST(it_says_whether_some_is_the_programs_own),
+					   TEST(it_goes_on_to_where_another_parts_from_it),
+					   TEST(what_is_between_is_left_out_if_it_is_much)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,14 @@
 
 #include "base/file.h"
 
-enum { STACKS_LEAST = 3, STACKS_MOST = 64, SHARED_MOST = 8 };
+enum { STACKS_LEAST = 3, STACKS_MOST = 64, SHARED_MOST = 8, BETWEEN_MOST = 3 };
+
+struct place_of {
+	const struct image *image;
+	uint32_t stack;
+	unsigned most;
+	bool apart;
+};
 
 struct place_shared { // of one image
 	bool known;
@@ -83,8 +90,8 @@ static bool holds(const uint32_t *v, size_t n, uint32_t stack)
 	return false;
 }
 
-// The stacks at which coroutines are suspended, then those from which some were resumed.
-static size_t stacks_of(const struct image *m, uint32_t v[STACKS_MOST])
+// The stacks at which coroutines are suspended.
+static size_t suspended_of(const struct image *m, uint32_t v[STACKS_MOST])
 {
 	size_t n = 0;
 	for (size_t i = 0; i < m->stations.n && n < STACKS_MOST; i++) {
@@ -93,6 +100,13 @@ static size_t stacks_of(const struct image *m, uint32_t v[STACKS_MOST])
 		    !holds(v, n, s->stack))
 			v[n++] = s->stack;
 	}
+	return n;
+}
+
+// These, then those from which some were resumed.
+static size_t stacks_of(const struct image *m, uint32_t v[STACKS_MOST])
+{
+	size_t n = suspended_of(m, v);
 	for (size_t i = 1; i < m->sites.n && n < STACKS_MOST; i++) {
 		const struct ctp_site *s = table_row(&m->sites, i);
 		if (s->resumed && !holds(v, n, (uint32_t)i))
@@ -188,28 +202,69 @@ static const struct place_shared *shared_of(struct report *r, const struct image
 
 // ------------------------------------------------------------- what is said
 
-bool place_text(struct report *r, const struct image *m, uint32_t stack, unsigned most, char *buf,
-		size_t bytes)
+// So many of its frames tell it from all others that are suspended and have the first `n` in common with it.
+static size_t apart(struct symbols *s, const struct image *m, uint32_t stack, const struct frames *f,
+		    size_t n)
 {
+	uint32_t stacks[STACKS_MOST];
+	size_t nstacks = suspended_of(m, stacks), all = n;
+	for (size_t i = 0; i < nstacks; i++) {
+		struct frames o;
+		bool own;
+		size_t same = 0;
+		if (stacks[i] == stack || read_own(&o, s, m, stacks[i], &own))
+			continue;
+		while (same < f->n && same < o.n && same_place(f->items[same], o.items[same]))
+			same++;
+		if (same >= all && same < f->n)
+			all = same + 1;
+		frames_deinit(&o);
+	}
+	return all;
+}
+
+static size_t add_frame(const struct symbols_frame *e, const char *before, char *buf, size_t bytes, size_t at)
+{
+	char name[160];
+	if (at < bytes)
+		at += (size_t)snprintf(buf + at, bytes - at, "%s%s", before,
+				       frames_name(e, name, sizeof(name)));
+	if (e->file && at < bytes)
+		at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", file_base(e->file), e->line);
+	return at;
+}
+
+static bool text(struct report *r, const struct place_of *p, char *buf, size_t bytes)
+{
+	const struct image *m = p->image;
 	struct symbols *s = r->symbols ? r->symbols[m - r->world->images] : NULL;
 	struct frames f;
-	char name[160];
-	size_t first = 0, at = 0;
+	size_t first = 0, at = 0, end, all;
 	bool own = false;
 	*buf = 0;
-	if (!s || read_own(&f, s, m, stack, &own))
+	if (!s || read_own(&f, s, m, p->stack, &own))
 		return false;
 	const struct place_shared *shared = shared_of(r, m);
 	while (shared && first < shared->n && first < f.n && same_place(f.items[first], shared->v[first]))
 		first++;
 	first -= first > 0; // the last one may well be what it waits in
-	for (size_t i = first; i < f.n && i < first + most && at < bytes; i++) {
-		const struct symbols_frame *e = f.items[i];
-		at += (size_t)snprintf(buf + at, bytes - at, "%s%s", i > first ? " <- " : " in ",
-				       frames_name(e, name, sizeof(name)));
-		if (e->file && at < bytes)
-			at += (size_t)snprintf(buf + at, bytes - at, " %s:%d", file_base(e->file), e->line);
-	}
+	end = first + p->most < f.n ? first + p->most : f.n;
+	all = p->apart ? apart(s, m, p->stack, &f, end) : end;
+	for (size_t i = first; i < end || (i < all && all - end <= BETWEEN_MOST); i++)
+		at = add_frame(f.items[i], i > first ? " <- " : " in ", buf, bytes, at);
+	if (all - end > BETWEEN_MOST)
+		add_frame(f.items[all - 1], " <- ... <- ", buf, bytes, at);
 	frames_deinit(&f);
 	return own;
+}
+
+bool place_text(struct report *r, const struct image *m, uint32_t stack, unsigned most, char *buf,
+		size_t bytes)
+{
+	return text(r, &(struct place_of){m, stack, most, false}, buf, bytes);
+}
+
+bool place_text_apart(struct report *r, const struct image *m, uint32_t stack, char *buf, size_t bytes)
+{
+	return text(r, &(struct place_of){m, stack, PLACE_FRAMES, true}, buf, bytes);
 }

@@ -13,3 +13,6 @@ enum { PLACE_FRAMES = 3, PLACE_BYTES = 600 };
 // of it is the program's own.
 bool place_text(struct report *r, const struct image *m, uint32_t stack, unsigned most, char *buf,
 		size_t bytes);
+// PLACE_FRAMES of them, and further ones up to that which tells this stack from others at which coroutines
+// are suspended, where these are the same.
+bool place_text_apart(struct report *r, const struct image *m, uint32_t stack, char *buf, size_t bytes);

@@ -169,7 +169,7 @@ static int say(const struct silent *u, const struct place *p)
 	const char *name = p->n == 1 ? descriptors_name(&u->m->descriptors, p->lo, f->gen) : NULL;
 	text_duration(span, sizeof(span), p->span_ns);
 	text_duration(longest, sizeof(longest), p->longest_ns);
-	place_text(u->report, u->m, p->stack, PLACE_FRAMES, place, sizeof(place));
+	place_text_apart(u->report, u->m, p->stack, place, sizeof(place));
 	if (p->hi > p->lo)
 		snprintf(more, sizeof(more), " ... %d", p->hi);
 	if (p->ended)
