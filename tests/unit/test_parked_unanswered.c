@@ -30,7 +30,7 @@ static struct slice {
 	bool ends;
 } slices[SLICES];
 static size_t nslices;
-static bool others_reads, last_written, dialled; // of the descriptors
+static bool others_reads, last_written, dialled, loop_reads; // of the descriptors
 
 int history(const struct world *w, transitions_sink *each, void *arg)
 {
@@ -73,7 +73,7 @@ static int begin(void **state)
 	(void)state;
 	tables_init(&t);
 	nslices = 0;
-	others_reads = last_written = dialled = false;
+	others_reads = last_written = dialled = loop_reads = false;
 	t.world.form = WORLD_DIRECTORY;
 	t.world.snapshot_ns = 10 * S;
 	t.image.has_tables = true;
@@ -108,7 +108,7 @@ static size_t found(const char *why)
 		tables_suspended(&t, id, last->stack, last->at_ms * MS + MS / 10)->changes = CHANGES_LEAST;
 		struct ctp_fd *f = tables_fd(&t, (int32_t)(10 + id), 1);
 		f->opened_how = dialled ? CTP_CALL_SOCKET : CTP_CALL_ACCEPT;
-		f->last_in = others_reads ? FIRST + USERS : id;
+		f->last_in = others_reads ? FIRST + USERS : loop_reads ? CTP_FD_UNNAMED : id;
 		f->last_out = id;
 		f->latest = last_written ? CTP_FD_WRITTEN_LAST : CTP_FD_READ_LAST;
 	}
@@ -168,6 +168,14 @@ static void nobody_asks(void **state)
 	assert_int_equal(found(NULL), 0);
 }
 
+static void a_handler_reads(void **state)
+{
+	(void)state;
+	came_later(PASSED_LEAST);
+	loop_reads = true;
+	assert_int_equal(found("3 came here later"), 1); // it has written before
+}
+
 // So many have ended, after so long.
 static void lives(unsigned n, uint64_t ms)
 {
@@ -211,6 +219,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(overtaken, begin, end),
 		cmocka_unit_test_setup_teardown(some_wait_as_long, begin, end),
 		cmocka_unit_test_setup_teardown(nobody_asks, begin, end),
+		cmocka_unit_test_setup_teardown(a_handler_reads, begin, end),
 		cmocka_unit_test_setup_teardown(others_have_ended, begin, end),
 		cmocka_unit_test_setup_teardown(together, begin, end),
 	};

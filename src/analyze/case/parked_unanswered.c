@@ -53,12 +53,15 @@ static uint64_t coroutine(uint64_t who)
 	return who & CTP_FD_UNNAMED ? 0 : who & CTP_ID_MASK;
 }
 
-// Who read it; where a handler on the native stack did so, whom its events resume.
+// Who read it; where a handler on the native stack did so (Asio), whom its events resume, or who has written
+// to it before.
 static uint64_t reader(const struct image *m, const struct ctp_fd *f)
 {
 	uint64_t by = coroutine(f->last_in);
 	const struct ctp_state *s = by ? image_entity(m, by) : NULL;
-	return s && s->entity == CTP_COROUTINE ? by : f->learned;
+	if (by && !(s && s->entity == CTP_NATIVE))
+		return by;
+	return f->learned ? f->learned : coroutine(f->last_out);
 }
 
 static bool has_answered(const struct asked *a)
