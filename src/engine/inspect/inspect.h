@@ -45,6 +45,8 @@ struct suspect {
 	unsigned stood;    // so many inspections in succession have decided so
 	bool gone;         // refuted: dropped at the next turn
 	int ready;         // F is ready for what it waits for: 1, 0, -1 = not known
+	bool led_to;       // memory or the kernel held, or may have held, what leads to it, at the last search
+			   // before the program may have begun to end
 	bool unsearched;   // the last inspection did not search memory: the program did not come to rest
 	unsigned ticking;  // of a timer that others left disarmed: others made in one place with it that
 			   // expire on
@@ -141,6 +143,7 @@ struct inspection {
 	char sent[INSPECT_TEXT]; // of `others`: what the process may have sent to itself, and may lead to any
 	char unsearched[INSPECT_TEXT]; // of `others`: why memory was not searched, though there were no
 				       // suspects yet whose answer could say so; empty: it was
+	bool stored;                   // what the program has stored in the kernel may lead to any
 	bool pools;                    // memory has told which of them stand in a pool of the program's own
 	uint64_t turns;
 	struct inspect_open *open;

@@ -154,9 +154,10 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		hold_say(l, "a signal is pending: its value may lead to it");
 	else if (!held)
 		hold_say(l, "its POSIX timers cannot be seen: their values may lead to it");
-	else if (!queues)
+	else if (!queues) {
+		l->stored = true;
 		hold_say(l, q.why);
-	else if (hold_sharer(l->pid))
+	} else if (hold_sharer(l->pid))
 		hold_say(l, "another process shares its memory, and its registers are not known");
 	else if (!l->others && inspect_has_kin(l->r) && hold_fork(l->pid))
 		hold_say(l, FORKED);

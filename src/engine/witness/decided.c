@@ -19,11 +19,15 @@ static bool asked_lately(const struct ctp_ext *e)
 	return asked && (ticks <= asked || !((double)(ticks - asked) * each >= CTP_END_NS));
 }
 
-static bool may_be_ending(const struct ctp_region *r)
+bool decided_ending(const struct ctp_region *r)
 {
 	const struct ctp_ext *e = r->ext;
-	return ctp_load64(&e->exit_begun) || ctp_load64(&e->signal_taken) ||
-	       ctp_load64(&e->listener_closed) || asked_lately(e);
+	return ctp_load64(&e->exit_begun) || ctp_load64(&e->signal_taken) || asked_lately(e);
+}
+
+static bool may_be_ending(const struct ctp_region *r)
+{
+	return decided_ending(r) || ctp_load64(&r->ext->listener_closed);
 }
 
 // Has any thread resumed a waiter of an ended descriptor by hand, or reused a suspended stack?

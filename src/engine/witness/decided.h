@@ -15,3 +15,5 @@ enum decided {
 // After an inspection that answered for *s. Partner: conclude() in analyze/case/obligations.c and
 // obligations_stuck.c, which this never exceeds.
 enum decided decided_of(const struct ctp_region *r, const struct suspect *s);
+// Has it begun to end, or may a signal that it took just now be its end?
+bool decided_ending(const struct ctp_region *r);

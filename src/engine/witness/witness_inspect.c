@@ -56,6 +56,23 @@ static void judge(struct inspection *l)
 	quiescent_doubt(l);
 }
 
+// A program that ends frees what it keeps its coroutines in, and removes its queues: that nothing leads to one
+// then does not tell that nothing did.
+static void keep_led_to(const struct witness *w, const struct inspection *l)
+{
+	bool ending = decided_ending(w->r);
+	for (size_t i = 0; i < l->n; i++) {
+		struct suspect *s = l->who[i];
+		struct inspect_answer *memory = &s->a[PROOF_P6A];
+		bool is = memory->holds == HOLDS_FALSE || (memory->holds == HOLDS_OPEN && l->stored);
+		if (!ending && (is || memory->holds == HOLDS_TRUE))
+			s->led_to = is;
+		else if (s->led_to && memory->holds == HOLDS_TRUE)
+			inspect_say(memory, HOLDS_OPEN,
+				    "what may have led to it was gone only when the program began to end");
+	}
+}
+
 // What memory might still tell is looked for again, a number of times: where nothing can happen any more that
 // is all that is wanted for PROVEN, and ctp-analyze may want more.
 static bool unsearched(const struct suspect *s, const struct inspection *l)
@@ -246,6 +263,7 @@ void witness_inspect(struct witness *w, struct inspection *l)
 	if (l->final || !put_off(l, begun)) {
 		witness_note_rings(w, l->registrations.uring);
 		judge(l);
+		keep_led_to(w, l);
 		control_group_check(&w->control, w->r, true);
 		witness_ask_control(w, l, l->who, l->n);
 		control_group_doubt(&w->control, l);
