@@ -291,11 +291,33 @@ static void names(void **state)
 	assert_int_equal(in_name("7f12d6f0a4e07"), 0);
 }
 
+static unsigned in_file(const char *text)
+{
+	seen = 0;
+	apart_numbers((const unsigned char *)text, strlen(text), on_number, NULL);
+	return seen;
+}
+
+static void numbers(void **state)
+{
+	(void)state;
+	wanted = 0x7f12d6f0a4e0;
+	assert_int_equal(in_file("{\"handle\": 139718892233952, \"n\": 3}"), 1);
+	assert_int_equal(in_file("id139718892233952\n"), 1);
+	assert_int_equal(in_file("0x7f12d6f0a4e0, 1"), 1);
+	assert_int_equal(in_file("session=7F12D6F0A4E0"), 1);
+	assert_int_equal(in_file("00007f12d6f0a4e0"), 1);
+	assert_int_equal(in_file("7f12d6f0a4e07"), 0);
+	assert_int_equal(in_file("1397188922339520"), 0);
+	assert_int_equal(in_file("13971889223395"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),     cmocka_unit_test(text), cmocka_unit_test(random_text),     cmocka_unit_test(of_findings), cmocka_unit_test(in_the_kernel),
 		cmocka_unit_test(long_rows), cmocka_unit_test(hash_codes), cmocka_unit_test(names),
+		cmocka_unit_test(numbers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,18 +38,18 @@ struct suspect {
 	uint64_t found_ns;
 	uint64_t next_ns; // not inspected again before
 	unsigned inspections;
-	unsigned retries;  // further ones that could not decide whether it is stuck
-	bool shown;        // all that the engine has to show for PROVEN, it has
-	bool proven;       // and memory can tell no more: it is not inspected again
-	unsigned decided;  // enum decided (witness/decided.h), after the last inspection
-	unsigned stood;    // so many inspections in succession have decided so
-	bool gone;         // refuted: dropped at the next turn
-	int ready;         // F is ready for what it waits for: 1, 0, -1 = not known
-	bool led_to;       // memory or the kernel held, or may have held, what leads to it, at the last search
-			   // before the program may have begun to end
-	bool unsearched;   // the last inspection did not search memory: the program did not come to rest
-	unsigned ticking;  // of a timer that others left disarmed: others made in one place with it that
-			   // expire on
+	unsigned retries; // further ones that could not decide whether it is stuck
+	bool shown;       // all that the engine has to show for PROVEN, it has
+	bool proven;      // and memory can tell no more: it is not inspected again
+	unsigned decided; // enum decided (witness/decided.h), after the last inspection
+	unsigned stood;   // so many inspections in succession have decided so
+	bool gone;        // refuted: dropped at the next turn
+	int ready;        // F is ready for what it waits for: 1, 0, -1 = not known
+	bool led_to;      // memory or the kernel held, or may have held, what leads to it, at the last search
+			  // before the program may have begun to end
+	bool unsearched;  // the last inspection did not search memory: the program did not come to rest
+	unsigned ticking; // of a timer that others left disarmed: others made in one place with it that
+			  // expire on
 	bool unregistered; // F was registered once, and is nowhere now: asked only while it is ready
 	bool wrote;        // it wrote in vain, and is registered for reading only: CTP002
 	bool wrong_mask;   // it read in vain, and is registered for neither what comes nor room: CTP002

@@ -51,8 +51,9 @@ static const char *look_further(struct reach *r)
 	struct queues q = {.l = r->l, .bytes = roots_pointers, .ctx = &r->roots};
 	if (!second_pass_run(r->l, &r->s, &r->disguised))
 		return r->disguised.why;
-	const char *why =
-		r->s.bytes < HANDLE_FORMS_LARGE ? made_files(&q, r->s.skip, r->s.nskip, roots_text) : NULL;
+	const char *why = r->s.bytes < HANDLE_FORMS_LARGE ?
+				  made_files(&q, r->s.skip, r->s.nskip, roots_text, roots_number) :
+				  NULL;
 	if (why)
 		return why;
 	if (!graph_spread(&r->s.g))

@@ -109,6 +109,11 @@ void roots_pointers(void *ctx, const char *where, const unsigned char *bytes, si
 	scan_bytes(&s, bytes, n, 0);
 }
 
+void roots_number(void *ctx, const char *where, uint64_t number)
+{
+	root(ctx, number, where);
+}
+
 void roots_text(void *ctx, const char *where, const char *text)
 {
 	struct apart a = {ctx, where};

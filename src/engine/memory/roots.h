@@ -20,7 +20,8 @@ void roots_registers(struct roots *r);
 bool roots_kernel_held(struct roots *r);
 
 // As struct queues calls them; ctx: the roots. Of words as they are; of words and numbers in any form; of
-// numbers that are written out.
+// one number; of numbers that are written out.
 void roots_pointers(void *ctx, const char *where, const unsigned char *bytes, size_t n);
 void roots_bytes(void *ctx, const char *where, const unsigned char *bytes, size_t n);
+void roots_number(void *ctx, const char *where, uint64_t number);
 void roots_text(void *ctx, const char *where, const char *text);

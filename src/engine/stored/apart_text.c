@@ -47,3 +47,34 @@ void apart_text(const unsigned char *text, size_t n, void (*found)(void *ctx, ui
 					found(ctx, number);
 	}
 }
+
+static bool is_hex(unsigned char c)
+{
+	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static size_t trailing_decimals(const unsigned char *text, size_t n)
+{
+	size_t k = 0;
+	while (k < n && text[n - 1 - k] <= '9')
+		k++;
+	return k;
+}
+
+void apart_numbers(const unsigned char *text, size_t n, void (*found)(void *ctx, uint64_t number), void *ctx)
+{
+	enum { HEX_LEAST = 9, HEX_MOST = 12, DECIMAL_LEAST = 10, DECIMAL_MOST = 15, DECIMAL = 2 };
+	uint64_t number;
+	for (size_t lo = 0, hi; lo < n; lo = hi + 1) {
+		for (hi = lo; hi < n && is_hex(text[hi]);)
+			hi++;
+		size_t digits = hi - lo < HEX_MOST ? hi - lo : HEX_MOST;
+		for (unsigned k = 0; digits >= HEX_LEAST && k < DECIMAL; k++)
+			if (read_number(DIGITS[k], text + hi - digits, digits, &number))
+				found(ctx, number);
+		digits = trailing_decimals(text + lo, hi - lo);
+		if (digits >= DECIMAL_LEAST && digits <= DECIMAL_MOST &&
+		    read_number(DIGITS[DECIMAL], text + hi - digits, digits, &number))
+			found(ctx, number);
+	}
+}

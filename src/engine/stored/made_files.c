@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Which files a program makes nobody notes, but it must find them again. Numbers that are written out in a
-// file are no handles: a log is full of them. ctp-run's own files are none of the program's.
+// Which files a program makes nobody notes, but it must find them again: by a path in its memory or its own
+// file, by a name with a number in it (printf(3)), in a directory, or where it works. Numbers that are
+// written out in a log, which it has open for writing alone, are no handles. ctp-run's own files are none of
+// the program's. One that it names, and that is too large to be read, may hold anything.
 #include "engine/stored/made_files.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +16,29 @@
 #include <unistd.h>
 
 #include "base/living.h"
+#include "engine/stored/apart_text.h"
 #include "search/memory/memory_walk.h"
 
-enum { PATHS_MOST = 128, PATH_MOST = 256, LEAST = 4, FILES_MOST = 2048, BYTES_MOST = 1 << 16, ROOT = 32 };
+enum { PATHS_MOST = 512, PATH_MOST = 256, LEAST = 4, FILES_MOST = 2048, LOGS_MOST = 64, ROOT = 32 };
+enum { PIECE = 1 << 16, BEHIND = 32, BYTES_MOST = 1 << 20, NAMED_MOST = 8 << 20, ALL_MOST = 32 << 20 };
+enum { IMAGE_MOST = 16 << 20 }; // of the program's own file
 enum { ROUNDED_S = 2 };
 
 struct made {
 	struct queues *q;
 	void (*text)(void *ctx, const char *where, const char *name);
+	void (*number)(void *ctx, const char *where, uint64_t number);
 	char (*paths)[PATH_MOST];
 	size_t npaths, files;
 	const struct maps_line *stack; // with the environment
 	bool watched, shut;            // files must not be opened; one was not
+	bool large;                    // one was not read to its end
+	uint64_t bytes;                // read so far
+	struct log {
+		dev_t dev;
+		ino_t ino;
+	} logs[LOGS_MOST];
+	size_t nlogs;
 	char root[ROOT];
 };
 
@@ -83,18 +97,84 @@ static bool find_paths(struct made *m, const struct span *skip, size_t nskip)
 	return memory_walk(&w) == 0;
 }
 
-// ------------------------------------------------------------------- files
-
-static void read_file(struct made *m, const char *path)
+// Those that are constants of the program, from its file.
+static void constant_paths(struct made *m)
 {
-	unsigned char *bytes = malloc(BYTES_MOST);
-	int fd = bytes ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME) : -1;
-	ssize_t n = fd >= 0 ? pread(fd, bytes, BYTES_MOST, 0) : 0;
-	if (n > 0)
-		m->q->bytes(m->q->ctx, "a word in a file that it made", bytes, (size_t)n);
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/exe", living_of(m->q->l->pid));
+	unsigned char *bytes = malloc(PIECE + PATH_MOST);
+	int fd = bytes && !m->watched ? open(path, O_RDONLY | O_CLOEXEC | O_NOATIME) : -1;
+	ssize_t n = 1;
+	for (off_t at = 0; fd >= 0 && n > 0 && at < IMAGE_MOST && !signals_late(m->q->l->deadline_ns);
+	     at += PIECE) {
+		n = pread(fd, bytes, PIECE + PATH_MOST, at);
+		if (n > 0)
+			on_piece(m, bytes, (size_t)n, 0);
+	}
 	if (fd >= 0)
 		close(fd);
 	free(bytes);
+}
+
+// ------------------------------------------------------------------- files
+
+// Files that the program has open for writing alone.
+static void find_logs(struct made *m)
+{
+	char path[64], name[64], *text;
+	struct stat st;
+	pid_t pid = living_of(m->q->l->pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && m->nlogs < LOGS_MOST && (e = readdir(d));) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%.20s", pid, e->d_name);
+		snprintf(name, sizeof(name), "fdinfo/%.20s", e->d_name);
+		if (stat(path, &st) || !S_ISREG(st.st_mode) || proc_slurp(m->q->l->pid, name, &text, NULL))
+			continue;
+		if ((proc_field(text, "flags:", 8) & O_ACCMODE) == O_WRONLY)
+			m->logs[m->nlogs++] = (struct log){st.st_dev, st.st_ino};
+		free(text);
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool is_log(const struct made *m, const struct stat *st)
+{
+	for (size_t i = 0; i < m->nlogs; i++)
+		if (m->logs[i].dev == st->st_dev && m->logs[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static void on_number(void *ctx, uint64_t number)
+{
+	const struct made *m = ctx;
+	m->number(m->q->ctx, "a number in a file that it made", number);
+}
+
+// Its first `most` bytes; a word, or a number, may lie across two pieces. False: it is longer, or cannot be
+// read. What ctp-run may not read the program may not, either.
+static bool read_file(struct made *m, const char *path, const struct stat *st, off_t most)
+{
+	unsigned char *bytes = malloc(PIECE + BEHIND);
+	int fd = bytes ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME) : -1;
+	bool log = is_log(m, st), ok = fd >= 0 ? st->st_size <= most : bytes && errno == EACCES;
+	for (off_t at = 0; fd >= 0 && at < st->st_size && at < most; at += PIECE) {
+		ssize_t n = pread(fd, bytes, PIECE + BEHIND, at);
+		if (n <= 0 || m->bytes > ALL_MOST || signals_late(m->q->l->deadline_ns)) {
+			ok &= n == 0;
+			break;
+		}
+		m->bytes += (uint64_t)n;
+		m->q->bytes(m->q->ctx, "a word in a file that it made", bytes, (size_t)n);
+		if (!log)
+			apart_numbers(bytes, (size_t)n, on_number, m);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(bytes);
+	return ok || log;
 }
 
 static bool is_new(const struct made *m, const struct stat *st)
@@ -102,7 +182,8 @@ static bool is_new(const struct made *m, const struct stat *st)
 	return st->st_ctim.tv_sec + ROUNDED_S >= m->q->l->memory.began_s;
 }
 
-static void one(struct made *m, const char *path, const char *name)
+// `named`: the program knows its very name.
+static void one(struct made *m, const char *path, const char *name, bool named)
 {
 	struct stat st;
 	char link[PATH_MOST];
@@ -112,21 +193,22 @@ static void one(struct made *m, const char *path, const char *name)
 	ssize_t n = S_ISLNK(st.st_mode) ? readlink(path, link, sizeof(link) - 1) : 0;
 	link[n > 0 ? n : 0] = '\0';
 	m->text(m->q->ctx, "a link that it made", link);
-	if (S_ISREG(st.st_mode) && st.st_size <= BYTES_MOST)
-		read_file(m, path);
+	if (S_ISREG(st.st_mode))
+		m->large |= !read_file(m, path, &st, named ? NAMED_MOST : BYTES_MOST) && named;
 	if (S_ISREG(st.st_mode))
 		queues_attributes(m->q, path, -1, &st);
 }
 
-static void directory(struct made *m, const char *path)
+// Those whose names begin so.
+static void directory(struct made *m, const char *path, const char *prefix)
 {
 	char name[3 * PATH_MOST + ROOT];
 	snprintf(name, sizeof(name), "%s/witness.jsonl", path);
 	DIR *d = access(name, F_OK) ? opendir(path) : NULL;
 	for (struct dirent *e; d && m->files < FILES_MOST && (e = readdir(d));) {
 		snprintf(name, sizeof(name), "%s/%s", path, e->d_name);
-		if (*e->d_name != '.')
-			one(m, name, e->d_name);
+		if (*e->d_name != '.' && !strncmp(e->d_name, prefix, strlen(prefix)))
+			one(m, name, e->d_name, *prefix != 0);
 	}
 	if (d)
 		closedir(d);
@@ -154,6 +236,28 @@ static bool is_watched(pid_t pid)
 	return is;
 }
 
+// A name with a number in it. What the directory's other files are is nobody's business.
+static void follow_format(struct made *m, const char *path)
+{
+	char name[PATH_MOST + ROOT + 16];
+	int n = snprintf(name, sizeof(name), "%s%.*s", m->root, (int)strcspn(path, "%"), path);
+	char *prefix = strrchr(name, '/');
+	if (n < 0 || m->watched || !prefix || !prefix[1])
+		return;
+	*prefix = '\0';
+	if (queues_local(name))
+		directory(m, name, prefix + 1);
+}
+
+// Where it works: files that it names by their last names.
+static void follow_cwd(struct made *m)
+{
+	char path[40];
+	snprintf(path, sizeof(path), "/proc/%d/cwd", living_of(m->q->l->pid));
+	if (!m->watched && queues_local(path))
+		directory(m, path, "");
+}
+
 static void follow(struct made *m, const char *path)
 {
 	struct stat st;
@@ -169,24 +273,36 @@ static void follow(struct made *m, const char *path)
 	if (m->watched && !S_ISLNK(st.st_mode))
 		m->shut |= S_ISDIR(st.st_mode) || S_ISREG(st.st_mode);
 	else if (S_ISDIR(st.st_mode))
-		directory(m, name);
+		directory(m, name, "");
 	else if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
-		one(m, name, strrchr(path, '/') + 1);
+		one(m, name, strrchr(path, '/') + 1, true);
 }
 
 const char *made_files(struct queues *q, const struct span *skip, size_t nskip,
-		       void (*text)(void *ctx, const char *where, const char *name))
+		       void (*text)(void *ctx, const char *where, const char *name),
+		       void (*number)(void *ctx, const char *where, uint64_t number))
 {
-	struct made m = {.q = q, .text = text, .paths = malloc(PATHS_MOST * PATH_MOST)};
+	struct made m = {.q = q, .text = text, .number = number, .paths = malloc(PATHS_MOST * PATH_MOST)};
 	snprintf(m.root, sizeof(m.root), "/proc/%d/root", living_of(q->l->pid));
 	m.watched = is_watched(q->l->pid);
 	bool ok = m.paths && find_paths(&m, skip, nskip);
+	if (ok) {
+		constant_paths(&m);
+		find_logs(&m);
+		follow_cwd(&m);
+	}
 	for (size_t i = 0; i < m.npaths && ok; i++) {
-		follow(&m, m.paths[i]);
+		if (strchr(m.paths[i], '%'))
+			follow_format(&m, m.paths[i]);
+		else
+			follow(&m, m.paths[i]);
 		ok = !signals_late(q->l->deadline_ns);
 	}
 	free(m.paths);
-	return !ok    ? "memory was not searched in time" :
-	       m.shut ? "the program watches files: those that it made were not opened" :
-			NULL;
+	return !ok ? "memory was not searched in time" :
+	       m.shut ?
+		     "the program watches files: those that it made were not opened" :
+	       m.large ?
+		     "a file that it made is too large, or could not be read: what it holds may lead to it" :
+		     NULL;
 }

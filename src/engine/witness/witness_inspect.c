@@ -56,8 +56,8 @@ static void judge(struct inspection *l)
 	quiescent_doubt(l);
 }
 
-// A program that ends frees what it keeps its coroutines in, and removes its queues: that nothing leads to one
-// then does not tell that nothing did.
+// A program that ends frees what it keeps its coroutines in, and removes its queues: that nothing leads to
+// one then does not tell that nothing did.
 static void keep_led_to(const struct witness *w, const struct inspection *l)
 {
 	bool ending = decided_ending(w->r);
