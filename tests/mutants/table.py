@@ -245,7 +245,8 @@ m("	return 2 * all < n ? (struct opaque){0}", "	return all == 0 ? (struct opaque
 m("		n += !is_led_to(g, k);", "		n++;", "those to whom others of them lead need a word each")
 
 m = of("src/search/disguise/varints.c", "unit:products")
-m("		if (memory_map(v->memory, address))", "		if (1)", "a row of distances may begin with any number")
+m("		if (memory_map(v->memory, address + bases[i]))", "		if (1)", "a row of distances may begin with any number")
+m("v->targets[i].lo <= address + BASE_MOST;", "1;", "a base may be any number")
 m("	return sign ? value >> 1 ^ -(value & 1) : value;", "	return value;", "a sign is part of the number")
 
 m = of("src/engine/stored/queues_attributes.c", "unit:queues_attributes")

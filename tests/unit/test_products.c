@@ -251,21 +251,46 @@ static void varints(void **state)
 	}
 }
 
+// In units, and from a base: what begins there.
+static void varints_from_a_base(void **state)
+{
+	static const uint64_t begin = 0x7f12d6f0a4e0;
+	static const struct span object = {0x7f12d6f0a4e0, 0x7f12d6f0a820};
+	(void)state;
+	for (unsigned shift = 0; shift <= 4; shift++)
+		for (uint64_t base = 0; base <= 0x10000; base += 0x8000) {
+			unsigned char b[128] = {0};
+			struct varints v = {.memory = &memory,
+					    .targets = &object,
+					    .ntargets = 1,
+					    .hit = on_hit};
+			hits = 0;
+			encode(b + 3, (begin - base) >> shift);
+			varints_find(&v, b, 64, 0x1000);
+			assert_true(hits >= 1 && hit_address == begin);
+			hits = 0;
+			encode(b + 3, (begin - base - (2 << 20)) >> shift); // is no base
+			varints_find(&v, b, 64, 0x1000);
+			assert_int_equal(hits, 0);
+		}
+}
+
 // A row begins with the address of something.
 static void rows_of_varints(void **state)
 {
+	enum { FAR = 4 << 20 };
 	const uint64_t something = (uintptr_t)pages + 24;
 	unsigned char b[128] = {0};
 	(void)state;
 	size_t n = with_sign(b, (int64_t)something);
 	size_t second = n + with_sign(b + n, 48);
 	n = second + with_sign(b + second, (int64_t)(ONE - something - 48));
-	with_sign(b + n, -16);
+	with_sign(b + n, 0x400);
 	assert_int_equal(in_bytes(b, 64), 1);
 	assert_true(hit_at == 0x1000 + second && hit_address == ONE);
 	memset(b, 0, sizeof(b));
-	n = with_sign(b, (int64_t)(ONE - PAGE)); // of nothing
-	with_sign(b + n, PAGE);
+	n = with_sign(b, (int64_t)(ONE - FAR)); // of nothing
+	with_sign(b + n, FAR);
 	assert_int_equal(in_bytes(b, 64), 0);
 }
 
@@ -280,6 +305,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(written_out, open_memory, close_memory),
 		cmocka_unit_test_setup_teardown(behind_noise, open_memory, close_memory),
 		cmocka_unit_test_setup_teardown(varints, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(varints_from_a_base, open_memory, close_memory),
 		cmocka_unit_test_setup_teardown(rows_of_varints, open_memory, close_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

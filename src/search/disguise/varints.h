@@ -2,7 +2,8 @@
 //
 // varints.h - finds addresses that are kept in bytes of seven bits, the lowest first, each but the last with
 // its upper bit set (LEB128; with a sign as in Protocol Buffers' zigzag, too): as they are, or as the
-// distances of a log, whose first number is the address of something.
+// distances of a log, whose first number is the address of something; in units of up to 16 bytes, and from a
+// base of up to 1 MiB.
 #pragma once
 
 #include <stddef.h>
