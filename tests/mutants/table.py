@@ -320,6 +320,10 @@ m("	if (g->coroutine || (g->unfound && s->rule != RULE_PARKED))\n", "	if (false)
 m("(g->unfound && s->rule != RULE_PARKED)", "false", "P6a holds where the search finds no other coroutine at all")
 m("s->rule == RULE_PARKED && !g->found", "false", "one that is parked is as good as lost where the search finds nobody else")
 
+m = of("src/trace/looks/witness.c", "unit:witness_open")
+m("(p != PROOF_P6A || w->disguises)", "1", "plain pointers are all")
+m(" && answers(o, PROOF_P6A) > 0;", ";", "a quiet program has no disguises")
+
 m = of("src/trace/looks/witness.c", "e2e:verdicts/likely/control_line")
 m("	e = e ? e : doubt(set);\n", "", "what was proven before is believed where the search misses coroutines")
 

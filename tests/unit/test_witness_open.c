@@ -44,7 +44,7 @@ static int counts(void *arg, uint64_t coroutine, uint64_t changes)
 	return coroutine < 100 ? 1 : -1;
 }
 
-static void look(unsigned id, const char *p6a, const char *open)
+static void look_all(unsigned id, const char *p4, const char *p6a, const char *open)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "%s/lines", folder);
@@ -52,10 +52,15 @@ static void look(unsigned id, const char *p6a, const char *open)
 	assert_non_null(f);
 	fprintf(f,
 		"{\"v\":1,\"ns\":5,\"rule\":\"CTP001\",\"coroutine\":%u,\"changes\":2,\"fd\":7,\"gen\":1,\"evidence\":["
-		"{\"id\":\"P0\",\"holds\":true},{\"id\":\"P2\",\"holds\":true},{\"id\":\"P3\",\"holds\":true},{\"id\":\"P4\",\"holds\":true},"
-		"{\"id\":\"P6a\",\"holds\":%s}],\"open\":[%s]}\n",
-		id, p6a, open);
+		"{\"id\":\"P0\",\"holds\":true},{\"id\":\"P2\",\"holds\":true},{\"id\":\"P3\",\"holds\":true},{\"id\":\"P4\",\"holds\":%s},"
+		"{\"id\":\"P6a\",\"holds\":%s,\"text\":\"of memory\"}],\"open\":[%s]}\n",
+		id, p4, p6a, open);
 	assert_int_equal(fclose(f), 0);
+}
+
+static void look(unsigned id, const char *p6a, const char *open)
+{
+	look_all(id, "true", p6a, open);
 }
 
 static const struct witness *read_all(void)
@@ -94,6 +99,27 @@ static void a_word_is_no_way_once_there_was_none(void **state)
 	assert_string_equal(w->open[1], "fd 4 in epoll fd 5 is registered and leads to it too");
 }
 
+// Where not all was shown, no disguise was looked for: that nothing led to it does not last, and is no answer.
+static void plain_pointers_are_not_all(void **state)
+{
+	(void)state;
+	look_all(41, "null", "true", "");
+	look_all(42, "null", "true", "");
+	look_all(42, "true", "null", "");
+	look_all(43, "null", "true", "");
+	look(43, "true", "");
+	look(43, "false", "");
+	look_all(44, "null", "true", "");
+	look(44, "false", "");
+	read_all();
+	assert_int_equal(set.items[0].items[PROOF_P6A].holds, HOLDS_OPEN);
+	assert_string_equal(set.items[0].items[PROOF_P6A].text,
+			    "no plain pointer was found; disguises are looked for where all else is shown");
+	assert_int_equal(set.items[1].items[PROOF_P6A].holds, HOLDS_OPEN);
+	assert_int_equal(set.items[2].items[PROOF_P6A].holds, HOLDS_TRUE);
+	assert_int_equal(set.items[3].items[PROOF_P6A].holds, HOLDS_FALSE);
+}
+
 static void nor_one_that_was_there_before(void **state)
 {
 	(void)state;
@@ -120,6 +146,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {TEST(the_last_look_says_what_is_open), TEST(a_word_is_no_way_once_there_was_none),
-					   TEST(nor_one_that_was_there_before), TEST(all_that_ran_are_kept_once)};
+					   TEST(nor_one_that_was_there_before), TEST(plain_pointers_are_not_all),
+					   TEST(all_that_ran_are_kept_once)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,11 +24,19 @@ static const bool lasting[PROOFS] = {
 	[PROOF_P6B] = true,
 };
 
-static void item_merge(struct witness_item *to, enum proof p, enum holds holds, const char *text, uint64_t ns)
+// That nothing leads to a coroutine lasts only if disguises were looked for, too, as they are where all else
+// is shown.
+static bool lasts(const struct witness *w, enum proof p)
 {
+	return lasting[p] && (p != PROOF_P6A || w->disguises);
+}
+
+static void item_merge(struct witness *w, enum proof p, enum holds holds, const char *text, uint64_t ns)
+{
+	struct witness_item *to = &w->items[p];
 	bool known = to->holds != HOLDS_OPEN;
 	if ((holds == HOLDS_OPEN && (known || to->text)) ||
-	    (holds == HOLDS_FALSE && to->holds == HOLDS_TRUE && lasting[p]))
+	    (holds == HOLDS_FALSE && to->holds == HOLDS_TRUE && lasts(w, p)))
 		return;
 	if (p == PROOF_P0 && to->holds == HOLDS_FALSE)
 		return; // a gap stays a gap
@@ -51,7 +59,7 @@ static void merge_evidence(struct witness *w, const json_t *evidence, uint64_t n
 		enum proof p = proof_find(json_string_value(json_object_get(o, "id")));
 		const json_t *holds = json_object_get(o, "holds");
 		if (p < PROOFS)
-			item_merge(&w->items[p], p,
+			item_merge(w, p,
 				   json_is_true(holds)  ? HOLDS_TRUE :
 				   json_is_false(holds) ? HOLDS_FALSE :
 							  HOLDS_OPEN,
@@ -266,6 +274,7 @@ static int witness_line(void *ctx, const json_t *o)
 	set_string(&w->fd_kind, json_object_get(o, "fd_kind"));
 	set_string(&w->fd_name, json_object_get(o, "fd_name"));
 	merge_evidence(w, json_object_get(o, "evidence"), ns);
+	w->disguises |= shows_all(o) && answers(o, PROOF_P6A) > 0;
 	merge_beside(&w->beside, json_object_get(o, "beside"));
 	merge_doubts(w, o);
 	const json_t *cand = json_object_get(o, "cand");
@@ -281,14 +290,32 @@ static int witness_line(void *ctx, const json_t *o)
 	return merge_open(w, json_object_get(o, "open"));
 }
 
+// Nobody is lost for good to whom only plain pointers were looked for. Who is parked is told of all the same:
+// that is never PROVEN.
+static void doubt_plain(struct witness *w)
+{
+	struct witness_item *p6a = &w->items[PROOF_P6A];
+	char *copy =
+		p6a->holds == HOLDS_TRUE && !w->disguises && w->rule != RULE_PARKED ?
+			strdup("no plain pointer was found; disguises are looked for where all else is shown") :
+			NULL;
+	if (!copy)
+		return;
+	free(p6a->text);
+	p6a->text = copy;
+	p6a->holds = HOLDS_OPEN;
+}
+
 int witness_read(struct witness_set *set, int folder, const char *name, witness_filter counts, void *arg)
 {
 	struct witness_reading is = {set, counts, arg};
 	int e = json_each_line(folder, name, witness_line, &is, &set->bad_lines);
 	e = e ? e : doubt(set);
-	for (size_t i = 0; i < set->n; i++)
+	for (size_t i = 0; i < set->n; i++) {
+		doubt_plain(&set->items[i]);
 		if (set->items[i].items[PROOF_P6A].holds == HOLDS_TRUE)
 			drop_memory(&set->items[i]);
+	}
 	return e;
 }
 
