@@ -19,6 +19,7 @@ struct cancelled {
 	struct free_list_member *members; // by suspect
 	struct free_list_coroutine *all;
 	size_t n, room;
+	bool apart; // one that is not inspected now may be in a list with them
 };
 
 bool cancelled_may_be(const struct suspect *s)
@@ -123,6 +124,12 @@ static int take_members(struct cancelled *c)
 	return found;
 }
 
+static bool is_inspected(const struct inspection *l, uint64_t id)
+{
+	size_t i = first_of(l, id);
+	return i < l->n && l->who[i]->s.id == id;
+}
+
 static bool take_others(struct cancelled *c)
 {
 	struct ctp_walk w = ctp_walk_states(c->l->r);
@@ -132,6 +139,7 @@ static bool take_others(struct cancelled *c)
 		if (ctp_load32(&from->owner) != CTP_OWNER_GUEST || from->entity != CTP_COROUTINE ||
 		    !ctp_state_read(from, &s) || s.entity != CTP_COROUTINE || is_member(c, s.id))
 			continue;
+		c->apart |= has_lost(c->l, &s) && !is_inspected(c->l, s.id);
 		if (!add(c, &s, FREE_LIST_NO_MEMBER) || (w.rows % 1024 == 0 && inspect_late(c->l)))
 			return false;
 	}
@@ -158,6 +166,7 @@ bool cancelled_find(struct inspection *l, struct graph *g)
 			if (c.members[i].listed)
 				mark(l, l->who[i]->s.id);
 	}
+	l->pools = all && !c.apart;
 	free(c.members);
 	free(c.all);
 	return all;

@@ -72,7 +72,6 @@ static const char *settle(struct reach *r, bool all, const struct proc_tasks *ba
 		return REACH_TOO_LITTLE;
 	if (!cancelled_find(r->l, &r->s.g))
 		return LATE;
-	r->l->pools = true;
 	for (size_t i = 0; i < r->l->n; i++)
 		r->answers.second[i] = !r->s.g.reached[graph_group(&r->s.g, (uint32_t)i)];
 	bool wanted = all && second_pass_wanted(r->l, &r->s);

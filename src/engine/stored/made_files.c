@@ -97,13 +97,20 @@ static bool find_paths(struct made *m, const struct span *skip, size_t nskip)
 	return memory_walk(&w) == 0;
 }
 
+// Of a file that is another user's, the time of the last access cannot be kept (open(2), O_NOATIME).
+static int open_quietly(const char *path, int flags)
+{
+	int fd = open(path, flags | O_RDONLY | O_CLOEXEC | O_NOATIME);
+	return fd < 0 && errno == EPERM ? open(path, flags | O_RDONLY | O_CLOEXEC) : fd;
+}
+
 // Those that are constants of the program, from its file.
 static void constant_paths(struct made *m)
 {
 	char path[40];
 	snprintf(path, sizeof(path), "/proc/%d/exe", living_of(m->q->l->pid));
 	unsigned char *bytes = malloc(PIECE + PATH_MOST);
-	int fd = bytes && !m->watched ? open(path, O_RDONLY | O_CLOEXEC | O_NOATIME) : -1;
+	int fd = bytes && !m->watched ? open_quietly(path, 0) : -1;
 	ssize_t n = 1;
 	for (off_t at = 0; fd >= 0 && n > 0 && at < IMAGE_MOST && !signals_late(m->q->l->deadline_ns);
 	     at += PIECE) {
@@ -158,7 +165,7 @@ static void on_number(void *ctx, uint64_t number)
 static bool read_file(struct made *m, const char *path, const struct stat *st, off_t most)
 {
 	unsigned char *bytes = malloc(PIECE + BEHIND);
-	int fd = bytes ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME) : -1;
+	int fd = bytes ? open_quietly(path, O_NOFOLLOW | O_NONBLOCK) : -1;
 	bool log = is_log(m, st), ok = fd >= 0 ? st->st_size <= most : bytes && errno == EACCES;
 	for (off_t at = 0; fd >= 0 && at < st->st_size && at < most; at += PIECE) {
 		ssize_t n = pread(fd, bytes, PIECE + BEHIND, at);
