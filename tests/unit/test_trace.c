@@ -287,7 +287,7 @@ static void test_witness_merge(void **state)
 	assert_int_equal(s->items[PROOF_P3].since_ns, 20);
 	assert_int_equal(s->items[PROOF_P4].holds, HOLDS_TRUE);
 	assert_int_equal(s->items[PROOF_P5].holds, HOLDS_OPEN);
-	assert_int_equal(s->items[PROOF_P6A].holds, HOLDS_OPEN); // of a look that did not show the rest
+	assert_int_equal(s->items[PROOF_P6A].holds, HOLDS_FALSE); // the first look did not show the rest
 	assert_int_equal(s->items[PROOF_P6B].holds, HOLDS_TRUE);
 	assert_int_equal(s->nopen, 1);
 	assert_string_equal(s->open[0], "another way");
