@@ -45,6 +45,7 @@ struct suspect {
 	unsigned stood;   // so many inspections in succession have decided so
 	bool gone;        // refuted: dropped at the next turn
 	int ready;        // F is ready for what it waits for: 1, 0, -1 = not known
+	bool searched;    // memory told something of it before the program may have begun to end
 	bool led_to;      // memory or the kernel held, or may have held, what leads to it, at the last search
 			  // before the program may have begun to end
 	bool unsearched;  // the last inspection did not search memory: the program did not come to rest

@@ -97,20 +97,16 @@ static bool find_paths(struct made *m, const struct span *skip, size_t nskip)
 	return memory_walk(&w) == 0;
 }
 
-// Of a file that is another user's, the time of the last access cannot be kept (open(2), O_NOATIME).
-static int open_quietly(const char *path, int flags)
-{
-	int fd = open(path, flags | O_RDONLY | O_CLOEXEC | O_NOATIME);
-	return fd < 0 && errno == EPERM ? open(path, flags | O_RDONLY | O_CLOEXEC) : fd;
-}
-
-// Those that are constants of the program, from its file.
+// Those that are constants of the program, from its file. If that is another user's, the time of the last
+// access cannot be kept (open(2), O_NOATIME): to run it has set that, too.
 static void constant_paths(struct made *m)
 {
 	char path[40];
 	snprintf(path, sizeof(path), "/proc/%d/exe", living_of(m->q->l->pid));
 	unsigned char *bytes = malloc(PIECE + PATH_MOST);
-	int fd = bytes && !m->watched ? open_quietly(path, 0) : -1;
+	int fd = bytes && !m->watched ? open(path, O_RDONLY | O_CLOEXEC | O_NOATIME) : -1;
+	if (fd < 0 && bytes && !m->watched && errno == EPERM)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = 1;
 	for (off_t at = 0; fd >= 0 && n > 0 && at < IMAGE_MOST && !signals_late(m->q->l->deadline_ns);
 	     at += PIECE) {
@@ -161,12 +157,14 @@ static void on_number(void *ctx, uint64_t number)
 }
 
 // Its first `most` bytes; a word, or a number, may lie across two pieces. False: it is longer, or cannot be
-// read. What ctp-run may not read the program may not, either.
+// read. What ctp-run may not read the program may not, either; nor has it made what is another user's, and
+// what it may not write.
 static bool read_file(struct made *m, const char *path, const struct stat *st, off_t most)
 {
 	unsigned char *bytes = malloc(PIECE + BEHIND);
-	int fd = bytes ? open_quietly(path, O_NOFOLLOW | O_NONBLOCK) : -1;
-	bool log = is_log(m, st), ok = fd >= 0 ? st->st_size <= most : bytes && errno == EACCES;
+	int fd = bytes ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME) : -1;
+	bool foreign = fd < 0 && (errno == EACCES || (errno == EPERM && access(path, W_OK)));
+	bool log = is_log(m, st), ok = fd >= 0 ? st->st_size <= most : bytes && foreign;
 	for (off_t at = 0; fd >= 0 && at < st->st_size && at < most; at += PIECE) {
 		ssize_t n = pread(fd, bytes, PIECE + BEHIND, at);
 		if (n <= 0 || m->bytes > ALL_MOST || signals_late(m->q->l->deadline_ns)) {

@@ -65,11 +65,16 @@ static void keep_led_to(const struct witness *w, const struct inspection *l)
 		struct suspect *s = l->who[i];
 		struct inspect_answer *memory = &s->a[PROOF_P6A];
 		bool is = memory->holds == HOLDS_FALSE || (memory->holds == HOLDS_OPEN && l->stored);
-		if (!ending && (is || memory->holds == HOLDS_TRUE))
+		if (!ending && (is || memory->holds == HOLDS_TRUE)) {
 			s->led_to = is;
-		else if (s->led_to && memory->holds == HOLDS_TRUE)
-			inspect_say(memory, HOLDS_OPEN,
-				    "what may have led to it was gone only when the program began to end");
+			s->searched = true;
+		} else if (ending && memory->holds == HOLDS_TRUE &&
+			   (s->led_to || (!s->searched && s->rule != RULE_PARKED)))
+			inspect_say(
+				memory, HOLDS_OPEN,
+				s->led_to ?
+					"what may have led to it was gone only when the program began to end" :
+					"memory was first searched when the program had begun to end");
 	}
 }
 
