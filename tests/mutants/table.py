@@ -194,7 +194,7 @@ m("		if (!*in->path)\n			add(", "		if (0)\n			add(", "what the loader counts may
 m("		if (addr - p->page[i] < PAGE)", "		if (p->page[i] - addr < PAGE)", "other pages are taken for the loader's")
 m("		if (in && !*in->path)", "		if (in)", "what lies in a file is taken for what the loader has unmapped")
 
-m = of("src/analyze/case/parked_rhythm.c", "unit:parked_rhythm")
+m = of("src/analyze/parked/parked_rhythm.c", "unit:parked_rhythm")
 m("		if (!of->stopped || waits <= 10 * of->longest || waits <= 3 * longest)", "		if (!of->stopped)", "who may come yet has lost its rhythm")
 m("	if (n < RESUMED_LEAST || of->lost)", "	if (n < RESUMED_LEAST)", "a history with a gap tells a rhythm")
 m("	for (size_t k = i; !r && others > stopped && k < end; k++) {", "	for (size_t k = i; !r && k < end; k++) {", "others that come to rest go on")
@@ -509,34 +509,34 @@ m("at && c->events[at - 1].ns > e.ns;", "at && c->events[at - 1].ns >= e.ns;", "
 m("	if (!ticks || c->nevents == CASE_EVENTS)", "	if (c->nevents == CASE_EVENTS)", "an event of which the time is not known is the first")
 m("s->life == CTP_SUSPENDED && shot > since ?", "shot > since ?", "one that runs has been suspended for long")
 
-m = of("src/analyze/case/parked_resting.c", "unit:parked_resting")
+m = of("src/analyze/parked/parked_resting.c", "unit:parked_resting")
 m("if (site && site->ended)", "if (site)", "idle workers are told")
 m("ctp_in_pool(s) ||", "", "who waits in a pool is told")
 m("|| polls(m)", "", "who waits for a descriptor of a poll is told")
 
-m = of("src/analyze/case/parked_history.c", "museum:ok003_no_more_work")
+m = of("src/analyze/parked/parked_history.c", "museum:ok003_no_more_work")
 m("	p->who += !(of->left >> (of->at - 1U) & 1);", "	p->who += !of->left;", "who was resumed from one place counts at no other", "unit:parked_kept")
 m("u->refuted |= !u->outside && !ended;", "", "workers that were resumed while all were idle use a lock")
 
-m = of("src/analyze/case/parked_together.c", "museum:ok003_thread_is_slow")
+m = of("src/analyze/parked/parked_together.c", "museum:ok003_thread_is_slow")
 m("2 * u->handed > p->left", "true", "those whom a thread resumes use a lock")
 
-m = of("src/analyze/case/parked_together.c", "museum:ok003_report_is_slow")
+m = of("src/analyze/parked/parked_together.c", "museum:ok003_report_is_slow")
 m("(g == PARKED_MADE_ALIKE || parked_holders_none_alike(l, i))", "true", "one that never had to wait does not have the lock")
 
-m = of("src/analyze/case/parked_kept.c", "museum:ok003_query_is_slow")
+m = of("src/analyze/parked/parked_kept.c", "museum:ok003_query_is_slow")
 m("parked_holders_none(l, i) &&", "", "a query that is slow keeps no permit")
 
-m = of("src/analyze/case/parked_kept.c", "museum:ok003_tokens_are_late")
+m = of("src/analyze/parked/parked_kept.c", "museum:ok003_tokens_are_late")
 m("parked_holders_gave(p) &&", "", "who hands out tokens must be one of those that wait for them")
 
-m = of("src/analyze/case/parked_behind.c", "museum:ok003_came_one_by_one")
+m = of("src/analyze/parked/parked_behind.c", "museum:ok003_came_one_by_one")
 m("(p->came_last - p->came_first) * TOGETHER < p->shortest", "true", "those who came one after the other came together")
 
-m = of("src/analyze/case/parked_drained.c", "museum:ok003_permit_held")
+m = of("src/analyze/parked/parked_drained.c", "museum:ok003_permit_held")
 m("		is[p] = none_inside(u, p);", "", "who waits for a holder that lives waits for one that has ended")
 
-m = of("src/analyze/case/parked_drained.c", "museum:ok003_pool_keeps_two")
+m = of("src/analyze/parked/parked_drained.c", "museum:ok003_pool_keeps_two")
 m("(u->over_ns < l->v[p].came_first || came_first_of_all(l, p))", "true", "a pool that ends those it does not need has no permits left")
 
 m = of("src/engine/memory/cycle_hubs.c", "unit:cycle_hubs")
@@ -577,20 +577,20 @@ m("words[k] != out->hub &&", "", "an empty list's link to itself is a handle")
 m("return !has_owner(h, words, k > i ? k : i, &q);", "return true;", "the next lock of a table is this one")
 m("(h->q->is_own && h->q->is_own(h->q->ctx, hub, &h->q->v[q->waiters[0]]))", "false", "a link from its own control block to a node is a lock's queue")
 
-m = of("src/analyze/pass/parked_held.c", "unit:parked_held")
+m = of("src/analyze/parked/parked_held.c", "unit:parked_held")
 m("all = all && (!s || unreached(m, s));", "", "what leads to a waiter is no way to it")
 m("l->parked.n && !parked_idle(m)", "l->parked.n", "idle workers are stuck")
 m("all || quiet || l->sleeps", "true", "what remembers one who has ended is a lock")
 
-m = of("src/analyze/case/parked_idle.c", "unit:parked_held")
+m = of("src/analyze/parked/parked_idle.c", "unit:parked_held")
 m("&& !t->switches)", ")", "a thread that runs coroutines gives work to itself")
 m("&& f->event_time)", ")", "a row that brought nothing gave work")
 
-m = of("src/analyze/pass/parked_unspoken.c", "unit:parked_unspoken")
+m = of("src/analyze/parked/parked_unspoken.c", "unit:parked_unspoken")
 m("if (f->last_in || !end)", "if (!end)", "who has read from it has heard nobody")
 m("if (o->last_out)", "if (0)", "who has written has not")
 
-m = of("src/analyze/case/parked_unanswered.c", "unit:parked_unanswered")
+m = of("src/analyze/parked/parked_unanswered.c", "unit:parked_unanswered")
 m("f->opened_how == CTP_CALL_ACCEPT &&", "1 &&", "who reads an answer was asked")
 m("f->latest == CTP_FD_READ_LAST &&", "1 &&", "who has answered has not")
 m("to->since_ns > a->since_ns;", "1;", "who came before it has passed it")

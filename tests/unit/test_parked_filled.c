@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/case/parked_filled.h"
+#include "analyze/parked/parked_filled.h"
 #include "tables.h"
 
 enum { READER = 4, WAIT = 3, STACKS = 8 };

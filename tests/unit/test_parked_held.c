@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "analyze/pass/parked_held.h"
-#include "analyze/case/parked_idle.h"
+#include "analyze/parked/parked_held.h"
+#include "analyze/parked/parked_idle.h"
 #include "tables.h"
 
 static struct tables t;

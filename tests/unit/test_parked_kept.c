@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #define transitions_walk history
-#include "../../src/analyze/case/parked_history.c"
-#include "../../src/analyze/case/parked_kept.c"
+#include "../../src/analyze/parked/parked_history.c"
+#include "../../src/analyze/parked/parked_kept.c"
 #undef transitions_walk
 #include "tables.h"
 

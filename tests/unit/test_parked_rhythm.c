@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #define transitions_walk history
-#include "../../src/analyze/case/parked_rhythm.c"
+#include "../../src/analyze/parked/parked_rhythm.c"
 #undef transitions_walk
 #include "tables.h"
 

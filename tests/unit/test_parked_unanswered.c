@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #define transitions_walk history
-#include "../../src/analyze/case/parked_history.c"
-#include "../../src/analyze/case/parked_unanswered.c"
+#include "../../src/analyze/parked/parked_history.c"
+#include "../../src/analyze/parked/parked_unanswered.c"
 #undef transitions_walk
 #include "tables.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "analyze/pass/parked_unspoken.h"
+#include "analyze/parked/parked_unspoken.h"
 #include "tables.h"
 
 enum { HERE = 10, THERE = 20 }; // descriptions: the two ends of a pipe

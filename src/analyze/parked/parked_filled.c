@@ -10,12 +10,12 @@
 // could be who takes, and is slow, they must have begun to differ while the reader waited already: who sends,
 // and waits for an answer, comes after that. It is SUSPECT at most: a reader that is paused for the first
 // time looks the same.
-#include "analyze/case/parked_filled.h"
+#include "analyze/parked/parked_filled.h"
 
 #include <inttypes.h>
 
 #include "analyze/case/hub_name.h"
-#include "analyze/case/parked_idle.h"
+#include "analyze/parked/parked_idle.h"
 #include "base/text.h"
 
 enum { MOVES_MANY = 8, TIMES_LONGER = 2 };

@@ -7,7 +7,7 @@
 // it came: whoever is deeper, or elsewhere, may have it, and be slow. Others, that were made elsewhere, are
 // where they were when they began, which was before the first one waited. Who runs may be anywhere.
 // A permit that outlives the function that took it, until the next request, can be held where none is seen.
-#include "analyze/case/parked_holders.h"
+#include "analyze/parked/parked_holders.h"
 
 static bool is_outside(const struct parked_history *l, const struct ctp_state *s, size_t place)
 {

@@ -5,7 +5,7 @@
 // ended; the others wait. That stands out if all came within a tenth of the shortest wait, if the rest waits
 // for more than five times the longest, and a second, and if others go on, or a loop. Workers that do one job
 // each, and of which some have had theirs, look the same: it is SUSPECT at most.
-#include "analyze/case/parked_behind.h"
+#include "analyze/parked/parked_behind.h"
 
 #include <inttypes.h>
 

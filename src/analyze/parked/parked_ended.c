@@ -2,7 +2,7 @@
 //
 // A coroutine that was made elsewhere may do the same as one that is parked: it stood at the very same place,
 // with the same callers. Only the last such place of each counts.
-#include "analyze/case/parked_ended.h"
+#include "analyze/parked/parked_ended.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 // that were made at the same place have ended, or others that stood where it stands. So such a one is told,
 // at most SUSPECT: the last worker of a pool that shrinks looks the same, and a program may sleep until it is
 // killed.
-#include "analyze/case/parked_resting.h"
+#include "analyze/parked/parked_resting.h"
 
 #include <inttypes.h>
 

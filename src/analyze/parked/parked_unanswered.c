@@ -9,7 +9,7 @@
 // - It answered on this connection before, and so did others who wait here; none was ever resumed from here.
 // Others, or a loop, have gone on since, or all loops have gone to sleep. It is SUSPECT at most: who
 // subscribes to something reads, too, and waits.
-#include "analyze/case/parked_unanswered.h"
+#include "analyze/parked/parked_unanswered.h"
 
 #include <errno.h>
 #include <inttypes.h>

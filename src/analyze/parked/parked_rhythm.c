@@ -7,7 +7,7 @@
 // so are those of the others; they are resumed as often as before, and are more than those who stopped; and
 // it waits for more than ten times its longest wait, three times the longest of all, and a second. It is
 // SUSPECT at most. Who lost a record of it does not know its rhythm, and says nothing.
-#include "analyze/case/parked_rhythm.h"
+#include "analyze/parked/parked_rhythm.h"
 
 #include <errno.h>
 #include <inttypes.h>

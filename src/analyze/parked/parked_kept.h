@@ -4,7 +4,7 @@
 // (CTP003).
 #pragma once
 
-#include "analyze/case/parked_history.h"
+#include "analyze/parked/parked_history.h"
 #include "analyze/case/pass.h"
 
 // told: by row of stations, who is spoken of already; it is added to. 0 or -errno.

@@ -3,7 +3,7 @@
 // parked_holders.h - may one that lives have what those wait for who are parked at a place?
 #pragma once
 
-#include "analyze/case/parked_history.h"
+#include "analyze/parked/parked_history.h"
 
 // Is each that was made alike, and does not wait there, where one is that has not come there yet? And all
 // others where they have been all the time?

@@ -3,7 +3,7 @@
 // A pool whose workers are idle sleeps for good, too, if nobody has work for it: it looks like coroutines
 // that wait for each other. What tells the two apart is where work would come from: a thread that runs no
 // coroutines, or a descriptor whose events woke the loop before. If there is none, no more will come.
-#include "analyze/case/parked_idle.h"
+#include "analyze/parked/parked_idle.h"
 
 bool parked_idle_threads(const struct image *m)
 {

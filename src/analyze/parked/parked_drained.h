@@ -3,7 +3,7 @@
 // parked_drained.h - of those that are parked, those who wait for what others had that have ended (CTP003).
 #pragma once
 
-#include "analyze/case/parked_history.h"
+#include "analyze/parked/parked_history.h"
 #include "analyze/case/pass.h"
 
 // told: by row of stations, who is spoken of already; it is added to. 0 or -errno.

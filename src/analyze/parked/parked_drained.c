@@ -12,7 +12,7 @@
 // - Three or more were resumed from there, each time after less than a fiftieth of the time that they wait
 //   now, and two of them have ended, and all that were made alike and live wait.
 // It is SUSPECT at most: a pool that shrinks, and has no work, can look the same.
-#include "analyze/case/parked_drained.h"
+#include "analyze/parked/parked_drained.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 // written, and the program is quiet: every thread sleeps for good, and no other process holds the other end.
 // Whoever should have written is asleep, or is none. An idle worker that waits for its first work looks the
 // same: so it is a fact, and no finding.
-#include "analyze/pass/parked_unspoken.h"
+#include "analyze/parked/parked_unspoken.h"
 
 #include <inttypes.h>
 

@@ -11,11 +11,11 @@
 // - Nobody who lives is past it (parked_holders.h).
 // - Others go on, or a loop does, or all loops have gone to sleep since.
 // It is SUSPECT at most: a permit can outlive the function that took it.
-#include "analyze/case/parked_kept.h"
+#include "analyze/parked/parked_kept.h"
 
 #include <inttypes.h>
 
-#include "analyze/case/parked_holders.h"
+#include "analyze/parked/parked_holders.h"
 #include "base/text.h"
 
 #define LEAST_NS 2000000000ULL

@@ -10,13 +10,13 @@
 // as none only where those were who came. Two that send each other requests wait at places of their own, and
 // are taken together. It is SUSPECT at most: workers that were never idle at the same time, until there was
 // no more work, look the same.
-#include "analyze/case/parked_together.h"
+#include "analyze/parked/parked_together.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analyze/case/parked_history.h"
-#include "analyze/case/parked_holders.h"
+#include "analyze/parked/parked_history.h"
+#include "analyze/parked/parked_holders.h"
 #include "base/text.h"
 
 enum { ALL_LEAST = 2, LEFT_LEAST = 2, WHO_LEAST = 2, TIMES_LONGER = 10 };

@@ -3,7 +3,7 @@
 // parked_behind.h - of those that are parked, those that came with others who were resumed long ago (CTP003).
 #pragma once
 
-#include "analyze/case/parked_history.h"
+#include "analyze/parked/parked_history.h"
 #include "analyze/case/pass.h"
 
 // told: by row of stations, who is spoken of already; it is added to. 0 or -errno.

@@ -3,7 +3,7 @@
 // The history is walked twice: first to learn who waited at which place at all, then to count, whenever one
 // is resumed from a place, who else of those waits there. Whoever has not run yet has nothing to give back,
 // and does not count; whoever has just ended may have. Where a record was lost, nothing is known.
-#include "analyze/case/parked_history.h"
+#include "analyze/parked/parked_history.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,12 +4,12 @@
 // program's code alone knows: a channel may remember who wrote last, or who made it. So it is LIKELY where
 // nothing else leads to any of those who are queued, or main waits, too, and the program is quiet; SUSPECT in
 // any other program that is quiet; else a fact.
-#include "analyze/pass/parked_held.h"
+#include "analyze/parked/parked_held.h"
 
 #include <inttypes.h>
 
 #include "analyze/case/hub_name.h"
-#include "analyze/case/parked_idle.h"
+#include "analyze/parked/parked_idle.h"
 
 static const struct ctp_state *parked(const struct image *m, const struct set_circle_wait *w)
 {
