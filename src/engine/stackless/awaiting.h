@@ -55,10 +55,10 @@ struct awaiting {
 
 // Finds the coroutines, and makes l->who of them, which is the caller's to free.
 bool awaiting_find(struct awaiting *a, struct inspection *l);
-// What leads where is about to be known: takes words out that mean something else.
-void awaiting_prepare(struct awaiting *a, struct inspection *l, struct graph *g);
-// What leads where is known.
-void awaiting_answer(struct awaiting *a, struct inspection *l, struct graph *g);
+// The row of the frame that an address lies in, or STACKLESS_NONE.
+uint32_t awaiting_row_at(const struct awaiting *a, uint64_t addr);
+// Of a row, or STACKLESS_NONE: the innermost coroutine that it awaits, at last; itself if it awaits none.
+uint32_t awaiting_innermost(const struct awaiting *a, uint32_t row);
 // The frame into which an address leads, or, if that one awaits another, the innermost of those; or
 // STACKLESS_NONE.
 uint32_t awaiting_row(const struct awaiting *a, uint64_t addr);

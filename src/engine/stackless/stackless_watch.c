@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "engine/memory/reach.h"
+#include "engine/stackless/awaiting_ways.h"
 #include "engine/stackless/destroyed.h"
 #include "engine/stackless/found_waits.h"
 #include "engine/stackless/hunt.h"
@@ -116,13 +117,13 @@ static bool find(struct inspection *l)
 static void prepare(struct inspection *l, struct graph *g)
 {
 	struct looking *k = l->others->ctx;
-	awaiting_prepare(&k->a, l, g);
+	awaiting_ways_prepare(&k->a, l, g);
 }
 
 static void answer(struct inspection *l, struct graph *g)
 {
 	struct looking *k = l->others->ctx;
-	awaiting_answer(&k->a, l, g);
+	awaiting_ways_answer(&k->a, l, g);
 	found_waits_note(k->kinds, &k->a, l, g);
 	k->answered = true;
 }
