@@ -8,18 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/living.h"
 #include "ctp/seq.h"
-#include "engine/slices/held.h"
-#include "engine/slices/highwater.h"
 #include "engine/target/log.h"
 #include "engine/target/pidfd.h"
 #include "engine/record/tables.h"
@@ -27,14 +23,9 @@
 #define EXE_AGAIN_NS 50000000
 #define EXE_RARELY_NS 1000000000 // where nobody has moved for
 #define EXE_STILL_NS 3000000000  // so long
-#define STATION_NS 250ULL        // to write one
-#define INSPECT_NS 100000000ULL  // to inspect, whatever the tables take
-#define TABLES_NS 100000000ULL   // to write them, whatever the look took
-#define CRASH_NS 5000000ULL      // for all that is asked of a process that dies by a signal: it waits for it
-#define PART_NS (CRASH_NS / 2)   // a part of an inspection has as much at least
 
 // The lines go to the image's directory.
-static void store_files(struct process *p)
+void process_store_files(struct process *p)
 {
 	if (p->files.in_memory)
 		recorder_note_error(p->recorder,
@@ -43,7 +34,7 @@ static void store_files(struct process *p)
 
 static void close_witness(struct process *p)
 {
-	store_files(p);
+	process_store_files(p);
 	p->had_stackless |= stackless_watch_found(p->stackless);
 	stackless_watch_free(p->stackless);
 	p->stackless = NULL;
@@ -181,19 +172,19 @@ void process_note_exe(struct process *p, const char *exe)
 int process_started(struct process *p)
 {
 	int e = p->listed < 0 ? 0 : open_witness(p);
-	store_files(p);
+	process_store_files(p);
 	return e;
 }
 
 // True if the tables are on the disk. Those that are not there by late_ns shall not be.
-static bool dump(struct process *p, const char *sub, uint64_t late_ns)
+bool process_dump(struct process *p, const char *sub, uint64_t late_ns)
 {
 	return p->listed < 0 || recorder_tables(p->recorder, p->about.index, sub, p->harvest, &p->open_stacks,
 						late_ns, p->ended);
 }
 
 // Has anything happened that the trace must tell?
-static void check_for_activity(struct process *p)
+void process_note_activity(struct process *p)
 {
 	if (p->listed >= 0 || (!p->harvest->pressed && !ctp_load32(&p->region->ext->born) &&
 			       ctp_load64(&p->region->ext->next_id) == p->first_id))
@@ -206,7 +197,7 @@ void process_empty(struct process *p)
 {
 	uprobes_drain(p->uprobes);
 	p->harvest->pressed |= uprobes_due(p->uprobes, p->pid);
-	check_for_activity(p);
+	process_note_activity(p);
 	event_list_look(p->events, p->region, &p->events_seen);
 	harvest_turn(p->harvest, clock_mono_ns(), true);
 	uprobes_place(p->uprobes, p->pid, p->harvest, &p->placed);
@@ -237,7 +228,7 @@ int process_next(struct process *p, struct shm *fresh)
 	p->found += findings_standing(&p->findings);
 	harvest_keep(p->harvest, recorder_since(p->recorder));
 	harvest_leave(p->harvest, clock_mono_ns());
-	dump(p, NULL, UINT64_MAX);
+	process_dump(p, NULL, UINT64_MAX);
 	keep_about(p);
 	close_witness(p);
 	p->control = 0;
@@ -285,7 +276,7 @@ static bool at_its_end(const struct process *p)
 	return harvest_put_off(p->region);
 }
 
-static void look_at_scripts(struct process *p, uint64_t now, bool last, uint64_t until)
+void process_look_at_scripts(struct process *p, uint64_t now, bool last, uint64_t until)
 {
 	FILE *out = p->scripts && scripts_due(p->scripts, now, last) ?
 			    image_files_rare(&p->files, IMAGE_SCRIPTS, &p->recorder->output, p->about.index) :
@@ -298,11 +289,11 @@ bool process_turn(struct process *p, uint64_t now, bool alone)
 {
 	struct ctp_ext *e = p->region->ext;
 	read_exe(p, now);
-	store_files(p);
+	process_store_files(p);
 	ctp_store64(&e->heartbeat, e->heartbeat + 1);
 	bool due = uprobes_due(p->uprobes, p->pid);
 	p->harvest->pressed |= due;
-	check_for_activity(p);
+	process_note_activity(p);
 	event_list_look(p->events, p->region, &p->events_seen);
 	bool busy = harvest_turn(p->harvest, now, due) || due;
 	if (due)
@@ -316,78 +307,12 @@ bool process_turn(struct process *p, uint64_t now, bool alone)
 	if (p->stackless && !at_its_end(p))
 		busy |= stackless_watch_poll(p->stackless);
 	if (!at_its_end(p))
-		look_at_scripts(p, now, false, UINT64_MAX);
+		process_look_at_scripts(p, now, false, UINT64_MAX);
 	if (p->slices && !p->recorder->writer->stopped && !at_its_end(p))
 		busy |= slices_poll(p->slices, now);
 	if (!p->options->no_preload && !at_its_end(p))
 		module_scan_turn(&p->recorder->modules, &p->watch, p->pid, p->region, now);
 	return busy;
-}
-
-// When to be done with looking, if the tables are to be written by `end_ns`.
-static uint64_t inspect_until(const struct process *p, uint64_t now, uint64_t end_ns)
-{
-	uint64_t tables = STATION_NS * ctp_load32(&p->region->header->allocated_count);
-	return end_ns > now + INSPECT_NS + tables ? end_ns - tables : now + INSPECT_NS;
-}
-
-static uint64_t tables_until(uint64_t end_ns)
-{
-	uint64_t least = clock_mono_ns() + TABLES_NS;
-	return end_ns > least ? end_ns : least;
-}
-
-// When the first n-th part of the time for an inspection is over.
-static uint64_t part_until(uint64_t now, uint64_t until, unsigned n)
-{
-	uint64_t part = (until - now) / n;
-	return now + (part > PART_NS ? part : PART_NS);
-}
-
-static void inspect_image(struct process *p, bool may_stop, uint64_t now, uint64_t until)
-{
-	if (p->slices)
-		slices_final(p->slices);
-	held_write(p->files.of[IMAGE_SLICES], p->region, p->pid);
-	open_stacks_find(&p->open_stacks, p->region, p->pid, part_until(now, until, 8));
-	highwater_write(p->files.of[IMAGE_HIGHWATER], p->region, p->pid, &p->open_stacks,
-			part_until(now, until, 4));
-	look_at_scripts(p, now, true, part_until(now, until, 8));
-	if (p->sets)
-		sets_final(p->sets, until); // first: the witness may stop threads
-	if (p->stackless)
-		stackless_watch_final(p->stackless, may_stop, until - (until - now) / 5);
-	if (p->witness)
-		witness_final(p->witness, may_stop,
-			      until - (until - now) / 9); // its last step may take longer
-	if (!p->options->no_preload)
-		module_scan_find(&p->recorder->modules, p->pid, p->region);
-}
-
-static void inspect(struct process *p, const char *reason, uint64_t now, uint64_t until)
-{
-	inspect_image(p, !p->options->pid, now, until); // one that was attached to runs on
-	p->about.snapshot_ns = clock_mono_ns();
-	p->about.snapshot_reason = reason;
-}
-
-void process_snapshot(struct process *p, const char *reason, uint64_t end_ns)
-{
-	uint64_t now = clock_mono_ns();
-	process_empty(p);
-	inspect(p, reason, now, inspect_until(p, now, end_ns));
-	store_files(p);
-	p->recorder->no_tables |=
-		!dump(p, "snapshot", strcmp(reason, "term") ? UINT64_MAX : tables_until(end_ns));
-}
-
-void process_inspect(struct process *p, uint64_t end_ns)
-{
-	uint64_t now = clock_mono_ns();
-	process_empty(p);
-	inspect_image(p, false, now, inspect_until(p, now, end_ns));
-	store_files(p);
-	image_files_flush(&p->files);
 }
 
 int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since,
@@ -414,7 +339,7 @@ int process_copy(struct process *p, const struct output *to, struct writer *w, u
 }
 
 // After SIGTERM or --timeout the exit that follows is no look of its own.
-static bool just_inspected(const struct process *p)
+bool process_just_inspected(const struct process *p)
 {
 	const struct manifest_image *im = &p->about;
 	return im->snapshot_ns &&
@@ -426,38 +351,9 @@ static bool just_inspected(const struct process *p)
 static bool ended_as_seen(const struct process *p)
 {
 	const struct manifest *m = &p->recorder->manifest;
-	return p->final_done || (just_inspected(p) && m->ended_how && !strcmp(m->ended_how, "signal") &&
-				 m->ended_code == SIGTERM && !ctp_load64(&p->region->ext->signal_taken));
-}
-
-void process_final(struct process *p)
-{
-	check_for_activity(p); // the rest can wait: the process does, for ctp-run
-	if (ctp_load64(&p->region->ext->next_id) == p->first_id &&
-	    !stackless_watch_any(p->stackless)) { // no coroutine: why none was seen is all there is to learn
-		module_scan_find(&p->recorder->modules, p->pid, p->region);
-		return;
-	}
-	uint64_t now = clock_mono_ns();
-	bool crashed = ctp_load32(&p->region->ext->crash.ready) == 1;
-	uint64_t until = crashed ? now + CRASH_NS : inspect_until(p, now, now + PROCESS_SNAPSHOT_NS);
-	harvest_turn(p->harvest, now, false);
-	if (!just_inspected(p)) {
-		inspect(p, crashed ? "crash" : "exit", now, until);
-		return;
-	}
-	if (p->stackless)
-		stackless_watch_again(p->stackless, until - (until - now) / 5);
-	if (p->witness)
-		witness_final(p->witness, true, until);
-}
-
-void process_release(struct process *p)
-{
-	struct ctp_ext *e = p->region->ext;
-	p->final_done = true;
-	ctp_store32(&e->final_done, CTP_FINAL_DONE);
-	syscall(SYS_futex, &e->final_done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	return p->final_done ||
+	       (process_just_inspected(p) && m->ended_how && !strcmp(m->ended_how, "signal") &&
+		m->ended_code == SIGTERM && !ctp_load64(&p->region->ext->signal_taken));
 }
 
 // After an inspection at the program's end no tables are written of their own: those of its death
@@ -474,7 +370,7 @@ bool process_write(struct process *p)
 	module_scan_functions(&p->recorder->modules, p->region);
 	if (p->harvest->to)
 		p->recorder->writer->ops->image(p->recorder->writer, p->harvest->to);
-	bool there = dump(p, NULL, UINT64_MAX);
+	bool there = process_dump(p, NULL, UINT64_MAX);
 	if (!p->about.snapshot_ns || tables_follow(p->about.snapshot_reason)) {
 		p->about.snapshot_reason = p->about.snapshot_ns ? p->about.snapshot_reason : "ended";
 		p->about.snapshot_ns = clock_mono_ns();

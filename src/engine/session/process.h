@@ -79,19 +79,10 @@ int process_next(struct process *p, struct shm *fresh);
 void process_empty(struct process *p);
 // One turn of the loop; `alone`: no other process needs ctp-run. True if it was busy.
 bool process_turn(struct process *p, uint64_t now, bool alone);
-// Inspects it while it lives, before a signal or its end: done by end_ns, or little later.
-void process_snapshot(struct process *p, const char *reason, uint64_t end_ns);
-#define PROCESS_SNAPSHOT_NS 450000000ULL // what all of that may take
-#define PROCESS_TIMEOUT_NS 2000000000ULL // after --timeout nobody waits for it
-// The same while it runs on undisturbed. The results are flushed.
-void process_inspect(struct process *p, uint64_t end_ns);
 // --flight: its tables and what is kept of its history, into another trace; `switches` is raised by those
 // that went there. 0 or -errno.
 int process_copy(struct process *p, const struct output *to, struct writer *w, uint64_t since,
 		 uint64_t *switches);
-// Makes the final inspection that the process asks for.
-void process_final(struct process *p);
-void process_release(struct process *p); // the process need not wait for it any more
 // Writes everything there is, with the tables. May be called again. True: the tables are on the disk.
 bool process_write(struct process *p);
 // It is gone.
@@ -102,3 +93,14 @@ unsigned process_found(const struct process *p);
 bool process_gone(const struct process *p);
 // libctp.so was in its image, and no more when it ended. `became`: what it was then, if known.
 bool process_escaped(const struct process *p, const char **became);
+
+// For process_inspect.h, too:
+// Moves the files of the image's directory there, if they are still in memory.
+void process_store_files(struct process *p);
+// Writes the tables into `sub` of that directory. False: they are not on the disk, or were not by late_ns.
+bool process_dump(struct process *p, const char *sub, uint64_t late_ns);
+// Lists the image in the manifest once something has happened that the trace must tell.
+void process_note_activity(struct process *p);
+void process_look_at_scripts(struct process *p, uint64_t now, bool last, uint64_t until);
+// After SIGTERM or --timeout the exit that follows is no look of its own.
+bool process_just_inspected(const struct process *p);

@@ -14,6 +14,7 @@
 #include "engine/record/ctf.h"
 #include "engine/target/log.h"
 #include "engine/session/pause.h"
+#include "engine/session/process_inspect.h"
 #include "engine/session/session.h"
 
 #define FOUND_MOST 8           // snapshots for findings: one that repeats does not fill the disk
@@ -89,7 +90,7 @@ static void inspect_all(struct session *s)
 	uint64_t end = clock_mono_ns() + PROCESS_SNAPSHOT_NS;
 	for (size_t i = 0; i < s->n_processes; i++)
 		if (!s->processes[i]->ended && s->processes[i]->listed >= 0)
-			process_inspect(s->processes[i], end);
+			process_inspect_now(s->processes[i], end);
 }
 
 // Into a trace that has been created, and gives it its name. 0, -errno or enum output_problem.

@@ -10,6 +10,7 @@
 
 #include "ctp/seq.h"
 #include "engine/session/follow.h"
+#include "engine/session/process_inspect.h"
 #include "engine/session/reap.h"
 #include "engine/session/snapshots.h"
 #include "engine/session/waiters.h"
@@ -104,7 +105,7 @@ void turn_snapshot(struct session *s, const char *reason)
 	for (size_t i = 0; i < n && i < s->n_processes; i++) { // each has its share of what is left
 		uint64_t now = clock_mono_ns(), left = end > now ? (end - now) / (n - i) : 0;
 		if (!s->processes[i]->ended)
-			process_snapshot(s->processes[i], reason, now + left);
+			process_inspect_snapshot(s->processes[i], reason, now + left);
 		follow_answer(s);
 	}
 	v1_turn(s->v1, &s->recorder.clock);

@@ -7,6 +7,7 @@
 #include "ctp/seq.h"
 #include "engine/session/finish.h"
 #include "engine/session/follow.h"
+#include "engine/session/process_inspect.h"
 
 static void serve_meanwhile(void *session)
 {
@@ -26,10 +27,10 @@ static void answer_finals(struct session *s)
 		struct process *p = s->processes[i];
 		if (p->ended || p->final_done || ctp_load32(&p->region->ext->final_asked) != CTP_FINAL_ASKED)
 			continue;
-		process_final(p);
+		process_inspect_final(p);
 		if (s->standalone)
 			finish_write(s);
-		process_release(p);
+		process_inspect_release(p);
 		follow_answer(s);
 	}
 }
