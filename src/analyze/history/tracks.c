@@ -9,11 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/history/tracks_slices.h"
 #include "base/grow.h"
 #include "ctp/words.h"
 #include "trace/transitions.h"
-
-#define NO_ROW UINT32_MAX
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -46,11 +45,12 @@ static struct tracks_thread *thread_of(struct tracks *t, const struct transition
 	return t->threads[t->nthreads++] = n;
 }
 
-// A coroutine's row, a new one if need be. NO_ROW: it is a thread's own stack, or nobody. 0 or -ENOMEM.
+// A coroutine's row, a new one if need be. TRACKS_NO_ROW: it is a thread's own stack, or nobody. 0 or
+// -ENOMEM.
 static int row_of(struct tracks *t, const struct transition *m, struct ctp_merge_entity *e, uint64_t entry,
 		  uint32_t *row)
 {
-	*row = NO_ROW;
+	*row = TRACKS_NO_ROW;
 	if (!e || e->native)
 		return 0;
 	if (e->mine) {
@@ -60,7 +60,7 @@ static int row_of(struct tracks *t, const struct transition *m, struct ctp_merge
 	if (t->nunused) {
 		*row = t->unused[--t->nunused];
 	} else {
-		if (t->ncoroutines >= NO_ROW - 1 ||
+		if (t->ncoroutines >= TRACKS_NO_ROW - 1 ||
 		    GROW(t->coroutines, t->ncoroutines, t->coroutines_capacity))
 			return -ENOMEM;
 		*row = (uint32_t)t->ncoroutines++;
@@ -76,7 +76,7 @@ static int row_of(struct tracks *t, const struct transition *m, struct ctp_merge
 
 static struct tracks_coroutine *at_row(struct tracks *t, uint32_t row)
 {
-	return row == NO_ROW ? NULL : &t->coroutines[row];
+	return row == TRACKS_NO_ROW ? NULL : &t->coroutines[row];
 }
 
 static int free_row(struct tracks *t, struct ctp_merge_entity *e)
@@ -90,119 +90,9 @@ static int free_row(struct tracks *t, struct ctp_merge_entity *e)
 	return r;
 }
 
-// ------------------------------------------------------------------- slices
+// --------------------------------------------------------------- transitions
 
-static void begin_state(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c,
-			enum tracks_what what, uint64_t ns)
-{
-	struct tracks_slice s = {
-		.what = what, .thread = th, .coroutine = c, .since_ns = ns, .site = c->site, .fd = -1};
-	c->state = what;
-	c->since_ns = c->last_ns = ns;
-	t->sink->begins(t->arg, &s);
-}
-
-static void end_state(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c,
-		      uint64_t ns, enum tracks_end how, int32_t fd, uint32_t gen)
-{
-	struct tracks_slice s = {.what = c->state,
-				 .how = how,
-				 .thread = th,
-				 .coroutine = c,
-				 .since_ns = c->since_ns,
-				 .ns = ns,
-				 .site = c->site,
-				 .fd = fd,
-				 .gen = gen};
-	if (c->state)
-		t->sink->ends(t->arg, &s);
-	c->state = TRACKS_NOTHING;
-	c->last_ns = ns;
-}
-
-// From the last that is known of it up to now it is not known in which state it was.
-static void lose_state(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c,
-		       uint64_t ns)
-{
-	if (!c->state)
-		return;
-	end_state(t, th, c, c->last_ns, TRACKS_CUT, -1, 0);
-	begin_state(t, th, c, TRACKS_LOST, c->last_ns);
-	end_state(t, th, c, ns, TRACKS_ENDED, -1, 0);
-}
-
-static void begin_run(struct tracks *t, struct tracks_thread *th, uint64_t id, struct tracks_coroutine *c,
-		      uint64_t ns)
-{
-	th->runs = true;
-	th->id = id;
-	th->runner = c ? (uint32_t)(c - t->coroutines) : NO_ROW;
-	th->since_ns = th->last_ns = ns;
-	th->flow = c ? c->flow : 0;
-	if (c)
-		c->flow = 0;
-	struct tracks_slice s = {.what = TRACKS_RUNS,
-				 .thread = th,
-				 .coroutine = c,
-				 .id = id,
-				 .since_ns = ns,
-				 .flow = th->flow,
-				 .fd = -1};
-	t->sink->begins(t->arg, &s);
-}
-
-static void end_run(struct tracks *t, struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns,
-		    enum tracks_end how, const struct tracks_site *site)
-{
-	struct tracks_slice s = {.what = TRACKS_RUNS,
-				 .how = how,
-				 .thread = th,
-				 .coroutine = c,
-				 .id = th->id,
-				 .since_ns = th->since_ns,
-				 .ns = ns,
-				 .flow = th->flow,
-				 .site = site,
-				 .fd = -1};
-	if (th->runs)
-		t->sink->ends(t->arg, &s);
-	th->runs = false;
-	th->last_ns = ns;
-}
-
-// A slice on the thread's track that is known as a whole.
-static void emit_whole(struct tracks *t, const struct tracks_thread *th, enum tracks_what what,
-		       uint64_t since, uint64_t ns)
-{
-	struct tracks_slice s = {.what = what, .thread = th, .since_ns = since, .ns = ns, .fd = -1};
-	t->sink->begins(t->arg, &s);
-	t->sink->ends(t->arg, &s);
-}
-
-// Who ran here was not who leaves now, or left in between.
-static void lose_run(struct tracks *t, struct tracks_thread *th, struct tracks_coroutine *c, uint64_t ns)
-{
-	uint64_t known = th->last_ns;
-	if (!th->runs)
-		return;
-	if (c)
-		c->last_ns = later(c->last_ns, known);
-	end_run(t, th, c, known, TRACKS_CUT, NULL);
-	emit_whole(t, th, TRACKS_UNKNOWN, known, ns);
-	th->last_ns = ns;
-}
-
-static void mark(struct tracks *t, const struct tracks_thread *th, struct tracks_coroutine *c,
-		 enum tracks_mark_kind kind, const char *text, uint64_t ns)
-{
-	struct tracks_mark m = {.kind = kind, .thread = th, .coroutine = c, .text = text, .ns = ns, .fd = -1};
-	t->sink->mark(t->arg, &m);
-}
-
-// -------------------------------------------------------------------- moves
-
-// Which coroutine runs on it, as far as is known, if its row is still its own.
-static struct tracks_coroutine *runner(struct tracks *t, const struct tracks_thread *th)
+struct tracks_coroutine *tracks_runner(struct tracks *t, const struct tracks_thread *th)
 {
 	struct tracks_coroutine *c = th->runs ? at_row(t, th->runner) : NULL;
 	return c && c->id == th->id ? c : NULL;
@@ -213,15 +103,16 @@ static int suspends(struct tracks *t, const struct transition *m, struct tracks_
 {
 	bool gone = m->how == CTP_HOW_GONE || m->how == CTP_HOW_RETURN;
 	if (m->from_gap || c->state != TRACKS_RUNNING)
-		lose_state(t, th, c, ns);
-	end_state(t, th, c, ns, TRACKS_ENDED, -1, 0);
+		tracks_slices_lose_state(t, th, c, ns);
+	tracks_slices_end_state(t, th, c, ns, TRACKS_ENDED, -1, 0);
 	c->n = m->from_n;
 	if (!gone) {
 		c->site = tracks_names_site(&t->names, t->report, m->image, m->stack, m->pc);
-		begin_state(t, th, c, TRACKS_SUSPENDED, ns);
+		tracks_slices_begin_state(t, th, c, TRACKS_SUSPENDED, ns);
 		return c->site ? 0 : -ENOMEM;
 	}
-	mark(t, th, c, TRACKS_DONE, m->how == CTP_HOW_RETURN ? "returned" : "left for good", ns);
+	tracks_slices_mark(t, th, c, TRACKS_DONE, m->how == CTP_HOW_RETURN ? "returned" : "left for good",
+			   ns);
 	return free_row(t, m->from);
 }
 
@@ -229,10 +120,10 @@ static void resumes(struct tracks *t, const struct transition *m, struct tracks_
 		    struct tracks_coroutine *c, uint64_t ns)
 {
 	if (m->to_gap || c->state == TRACKS_RUNNING)
-		lose_state(t, th, c, ns);
-	end_state(t, th, c, ns, TRACKS_ENDED, -1, 0);
+		tracks_slices_lose_state(t, th, c, ns);
+	tracks_slices_end_state(t, th, c, ns, TRACKS_ENDED, -1, 0);
 	c->n = m->to_n;
-	begin_state(t, th, c, TRACKS_RUNNING, ns);
+	tracks_slices_begin_state(t, th, c, TRACKS_RUNNING, ns);
 }
 
 static int take_switch(struct tracks *t, const struct transition *m, struct tracks_thread *th)
@@ -248,10 +139,10 @@ static int take_switch(struct tracks *t, const struct transition *m, struct trac
 	ns = from ? later(ns, from->last_ns) : ns;
 	ns = to ? later(ns, to->last_ns) : ns;
 	if (m->from && th->runs && th->id == m->from->id && !m->from_gap)
-		end_run(t, th, from, ns, TRACKS_ENDED,
-			tracks_names_site(&t->names, t->report, m->image, m->stack, m->pc));
+		tracks_slices_end_run(t, th, from, ns, TRACKS_ENDED,
+				      tracks_names_site(&t->names, t->report, m->image, m->stack, m->pc));
 	else
-		lose_run(t, th, runner(t, th), ns);
+		tracks_slices_lose_run(t, th, tracks_runner(t, th), ns);
 	if (m->from && m->from->native)
 		th->native = m->from->id;
 	if (from)
@@ -259,7 +150,7 @@ static int take_switch(struct tracks *t, const struct transition *m, struct trac
 	if (to)
 		resumes(t, m, th, to, ns);
 	if (m->to)
-		begin_run(t, th, m->to->id, to, ns);
+		tracks_slices_begin_run(t, th, m->to->id, to, ns);
 	th->last_ns = ns;
 	t->switches++;
 	return r;
@@ -277,7 +168,7 @@ static int take_create(struct tracks *t, const struct transition *m, struct trac
 	struct tracks_mark k = {
 		.kind = TRACKS_CREATES, .thread = th, .coroutine = c, .ns = ns, .flow = c->flow, .fd = -1};
 	t->sink->mark(t->arg, &k);
-	begin_state(t, th, c, TRACKS_CREATED, ns);
+	tracks_slices_begin_state(t, th, c, TRACKS_CREATED, ns);
 	return 0;
 }
 
@@ -288,9 +179,9 @@ static int take_end(struct tracks *t, const struct transition *m, struct tracks_
 	struct tracks_coroutine *c = &t->coroutines[m->from->mine - 1];
 	uint64_t ns = later(later(m->ns, th->last_ns), c->last_ns);
 	if (th->runs && th->id == c->id)
-		end_run(t, th, c, ns, TRACKS_ENDED, NULL);
-	end_state(t, th, c, ns, TRACKS_ENDED, -1, 0);
-	mark(t, th, c, TRACKS_DONE, m->kind == CTP_EV_FINISH ? "ended" : "destroyed", ns);
+		tracks_slices_end_run(t, th, c, ns, TRACKS_ENDED, NULL);
+	tracks_slices_end_state(t, th, c, ns, TRACKS_ENDED, -1, 0);
+	tracks_slices_mark(t, th, c, TRACKS_DONE, m->kind == CTP_EV_FINISH ? "ended" : "destroyed", ns);
 	th->last_ns = ns;
 	return free_row(t, m->from);
 }
@@ -313,16 +204,16 @@ static void take_ready(struct tracks *t, const struct transition *m, struct trac
 				.fd = fd,
 				.gen = gen};
 	t->sink->mark(t->arg, &k);
-	end_state(t, th, c, ns, TRACKS_ENDED, fd, gen);
-	begin_state(t, th, c, TRACKS_READY, ns);
+	tracks_slices_end_state(t, th, c, ns, TRACKS_ENDED, fd, gen);
+	tracks_slices_begin_state(t, th, c, TRACKS_READY, ns);
 }
 
 static void take_slept(struct tracks *t, const struct transition *m, struct tracks_thread *th)
 {
 	uint64_t ticks = m->merged ? m->merged->event.time : 0, ns = later(m->ns, th->last_ns);
 	if (ticks > m->value)
-		emit_whole(t, th, TRACKS_SLEEPS,
-			   later(world_ns(t->report->world, ticks - m->value), th->last_ns), ns);
+		tracks_slices_whole(t, th, TRACKS_SLEEPS,
+				    later(world_ns(t->report->world, ticks - m->value), th->last_ns), ns);
 	th->last_ns = ns;
 }
 
@@ -330,9 +221,9 @@ static void take_thread(struct tracks *t, const struct transition *m, struct tra
 {
 	uint64_t ns = later(m->ns, th->last_ns);
 	if (th->runs) // another thread had this number before
-		end_run(t, th, runner(t, th), th->last_ns, TRACKS_ENDED, NULL);
+		tracks_slices_end_run(t, th, tracks_runner(t, th), th->last_ns, TRACKS_ENDED, NULL);
 	th->native = m->a;
-	begin_run(t, th, m->a, NULL, ns);
+	tracks_slices_begin_run(t, th, m->a, NULL, ns);
 }
 
 static void take_other(struct tracks *t, const struct transition *m, struct tracks_thread *th)
@@ -341,9 +232,9 @@ static void take_other(struct tracks *t, const struct transition *m, struct trac
 	uint64_t ns = th->last_ns = later(m->ns, th->last_ns);
 	if (m->kind == CTP_EV_SIGNAL) {
 		snprintf(text, sizeof(text), "%s taken", words_signal((int)m->value, name, sizeof(name)));
-		mark(t, th, NULL, TRACKS_SIGNAL, text, ns);
+		tracks_slices_mark(t, th, NULL, TRACKS_SIGNAL, text, ns);
 	} else {
-		mark(t, th, NULL, TRACKS_EXIT, "the exit begins", ns);
+		tracks_slices_mark(t, th, NULL, TRACKS_EXIT, "the exit begins", ns);
 	}
 }
 
@@ -409,62 +300,6 @@ static int take(void *arg, const struct transition *m)
 	return r;
 }
 
-// ------------------------------------------------------------------ the end
-
-// Up to when this image is known to have run.
-static uint64_t end_of(const struct tracks *t, const struct image *m)
-{
-	const struct world *w = t->report->world;
-	uint64_t ns = m && m->snapshot_ns ? m->snapshot_ns : w->snapshot_ns;
-	for (size_t i = 0; m && m->replaced && i < w->nimages; i++)
-		if (w->images[i].process == m->process && w->images[i].index > m->index)
-			return world_ns(w, w->images[i].ext.attached);
-	return later(ns, t->last_ns);
-}
-
-static void still(struct tracks *t, struct tracks_coroutine *c)
-{
-	const struct ctp_state *s = c->image && c->image->has_tables ? image_entity(c->image, c->id) : NULL;
-	uint64_t ns = later(end_of(t, c->image), c->last_ns);
-	bool waits = s && s->life == CTP_SUSPENDED && c->state == TRACKS_SUSPENDED && image_nwaits(s);
-	if (c->image && c->image->has_tables && (!s || s->changes > c->n))
-		lose_state(t, NULL, c, ns);
-	else
-		end_state(t, NULL, c, ns, TRACKS_STILL, waits ? s->waits[0].fd : -1,
-			  waits ? s->waits[0].gen : 0);
-}
-
-// Whether the last tables say that it ended.
-static bool thread_ended(const struct tracks *t, const struct tracks_thread *th)
-{
-	const struct world *w = t->report->world;
-	bool known = false;
-	for (size_t i = 0; i < w->nimages; i++) {
-		const struct image *m = &w->images[i];
-		known |= m->pid == th->pid && m->has_tables;
-		for (size_t k = 0; m->pid == th->pid && k < m->threads.n; k++) {
-			const struct ctp_thread *row = table_row(&m->threads, k);
-			if (row->tid == th->tid && row->native == th->native && row->life == CTP_THREAD_LIVE)
-				return false;
-		}
-	}
-	return known && !th->stations;
-}
-
-static void finish(struct tracks *t)
-{
-	for (size_t i = 0; i < t->nthreads; i++) {
-		struct tracks_thread *th = t->threads[i];
-		const struct tracks_coroutine *c = runner(t, th);
-		bool ended = thread_ended(t, th);
-		uint64_t ns = ended ? th->last_ns : later(end_of(t, c ? c->image : NULL), th->last_ns);
-		end_run(t, th, runner(t, th), ns, ended ? TRACKS_CUT : TRACKS_STILL, NULL);
-	}
-	for (size_t i = 0; i < t->ncoroutines; i++)
-		if (t->coroutines[i].id)
-			still(t, &t->coroutines[i]);
-}
-
 // ----------------------------------------------------------------- the walk
 
 int tracks_walk(struct tracks *t, const struct report *r, const struct tracks_sink *sink, void *arg)
@@ -472,7 +307,7 @@ int tracks_walk(struct tracks *t, const struct report *r, const struct tracks_si
 	*t = (struct tracks){.report = r, .sink = sink, .arg = arg};
 	int e = transitions_walk(r->world, take, t);
 	if (!e)
-		finish(t);
+		tracks_end_all(t);
 	return e ? e : tracks_tell_findings(t);
 }
 
