@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "analyze/parked/parked_case.h"
 #include "base/text.h"
 
 enum { TOGETHER = 10, TIMES_LONGER = 5 };
@@ -47,35 +48,24 @@ static bool is_behind(const struct world *w, const struct parked_history *l, siz
 static int report(const struct pass *pass, const struct world *w, const struct parked_history *l,
 		  const struct parked_spot *p, const struct ctp_state *s, struct results *out)
 {
-	struct verdict_case c;
-	char span[32], longest[32], last[32];
-	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = l->m, .state = s}, out);
-	text_duration(span, sizeof(span), case_suspended_ns(&c));
+	char longest[32], last[32];
 	text_duration(longest, sizeof(longest), p->longest);
 	text_duration(last, sizeof(last), l->end_ns - p->last_ns);
-	c.message = results_text(out,
-				 "%" PRIu64 " of %" PRIu64
-				 " that came together %s resumed, after %s at most, "
-				 "and ha%s ended; the last was coroutine %" PRIu64 ", %s ago",
-				 p->left, p->left + p->parked, p->left == 1 ? "was" : "were", longest,
-				 p->left == 1 ? "s" : "ve", p->last, last);
-	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
-	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
-	c.proof.items[PROOF_P0] = case_completeness(case_complete(w, l->m));
-	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
-	c.proof.items[PROOF_P5] = (struct obligation){
-		HOLDS_TRUE,
-		p->others ? results_text(out,
-					 "had its chance: others were resumed %" PRIu64
-					 " times since the last of them was",
-					 p->others) :
-			    "had its chance: the loop has gone on since the last of them was resumed"};
-	c.claim = "was left behind where others that came with it were resumed";
-	c.refuted =
-		"it is a worker that does one job and has none yet, or waits for something else than they did";
-	c.fix = "find what resumed the others: one signal for several that wait, a semaphore that wakes one for many "
-		"that are posted, an entry that was overwritten";
-	return results_add(out, &c);
+	const struct parked_words words = {
+		.message = results_text(out,
+					"%" PRIu64 " of %" PRIu64
+					" that came together %s resumed, after %s at most, "
+					"and ha%s ended; the last was coroutine %" PRIu64 ", %s ago",
+					p->left, p->left + p->parked, p->left == 1 ? "was" : "were", longest,
+					p->left == 1 ? "s" : "ve", p->last, last),
+		.chance = parked_case_chance(p, "the last of them was resumed", out),
+		.claim = "was left behind where others that came with it were resumed",
+		.refuted =
+			"it is a worker that does one job and has none yet, or waits for something else than they did",
+		.fix = "find what resumed the others: one signal for several that wait, a semaphore that wakes one for many "
+		       "that are posted, an entry that was overwritten",
+	};
+	return parked_case_add(pass, w, l->m, s, &words, out);
 }
 
 int parked_behind(const struct pass *pass, const struct world *w,

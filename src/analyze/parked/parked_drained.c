@@ -18,6 +18,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyze/parked/parked_case.h"
 #include "base/text.h"
 #include "trace/transitions.h"
 
@@ -131,30 +132,20 @@ static const char *message(const struct parked_spot *p, struct results *out)
 static int report(const struct pass *pass, const struct world *w, const struct parked_history *l,
 		  const struct parked_spot *p, const struct ctp_state *s, struct results *out)
 {
-	struct verdict_case c;
-	char span[32];
-	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = l->m, .state = s}, out);
-	text_duration(span, sizeof(span), case_suspended_ns(&c));
-	c.message = message(p, out);
-	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
-	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
-	c.proof.items[PROOF_P0] = case_completeness(case_complete(w, l->m));
-	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
-	c.proof.items[PROOF_P5] = (struct obligation){
-		HOLDS_TRUE, p->others ? results_text(out,
-						     "had its chance: others were resumed %" PRIu64
-						     " times since the last of them came",
-						     p->others) :
-					"had its chance: the loop has gone on since the last of them came"};
-	c.claim = p->of[PARKED_MADE_ALIKE].outside ?
-			  "waits for what others made alike took, which have ended" :
-			  "waits, and so do all that live of those made alike, while the others have ended";
-	c.refuted =
-		"somebody else resumes them, and is late, or they are workers of a pool that has no work, "
-		"and ended the others";
-	c.fix = "find what they take, and those that have ended did not give back: a permit, a place in a pool, a "
-		"credit; look at early returns and at what fails";
-	return results_add(out, &c);
+	const struct parked_words words = {
+		.message = message(p, out),
+		.chance = parked_case_chance(p, "the last of them came", out),
+		.claim =
+			p->of[PARKED_MADE_ALIKE].outside ?
+				"waits for what others made alike took, which have ended" :
+				"waits, and so do all that live of those made alike, while the others have ended",
+		.refuted =
+			"somebody else resumes them, and is late, or they are workers of a pool that has no work, "
+			"and ended the others",
+		.fix = "find what they take, and those that have ended did not give back: a permit, a place in a pool, a "
+		       "credit; look at early returns and at what fails",
+	};
+	return parked_case_add(pass, w, l->m, s, &words, out);
 }
 
 static int judge(const struct pass *pass, const struct world *w, const struct parked_history *l,

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 
 #include "analyze/case/hub_name.h"
+#include "analyze/parked/parked_case.h"
 #include "analyze/parked/parked_idle.h"
 #include "base/text.h"
 
@@ -41,29 +42,24 @@ static bool is_such(const struct world *w, const struct image *m, const struct s
 static int report(const struct pass *pass, const struct world *w, const struct image *m,
 		  const struct set_filled *f, const struct ctp_state *s, struct results *out)
 {
-	struct verdict_case c;
-	char span[32], differ[32];
-	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = m, .state = s}, out);
-	text_duration(span, sizeof(span), case_suspended_ns(&c));
+	char differ[32];
 	text_duration(differ, sizeof(differ), f->ns - f->since_ns);
 	const char *name = hub_name(&(struct set_circle_wait){.hub = f->at, .name = f->name}, out);
-	c.message = results_text(out,
-				 "two words, at %s and %" PRIu64 " bytes further, were equal in %" PRIu64
-				 " waits here, as those of an empty queue, and moved together %" PRIu64
-				 "%s times; now they have differed for %s, and nothing was taken",
-				 name, f->apart, f->parks - f->n, f->moves,
-				 f->moves == UINT8_MAX ? " or more" : "", differ);
-	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
-	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
-	c.proof.items[PROOF_P0] = case_completeness(case_complete(w, m));
-	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
-	c.proof.items[PROOF_P5] = (struct obligation){
-		HOLDS_TRUE, "had its chance: loops have gone on, or gone to sleep, since"};
-	c.claim = "waits, while the queue has filled that was empty whenever it waited before";
-	c.refuted = "it waits for something else than what lies there now, or it is paused";
-	c.fix = "find who put it there, and why the reader was not resumed: a signal between its look and its wait, or "
-		"to a waiter that had given up, or a flag that says that it was sent already";
-	return results_add(out, &c);
+	const struct parked_words words = {
+		.message = results_text(out,
+					"two words, at %s and %" PRIu64
+					" bytes further, were equal in %" PRIu64
+					" waits here, as those of an empty queue, and moved together %" PRIu64
+					"%s times; now they have differed for %s, and nothing was taken",
+					name, f->apart, f->parks - f->n, f->moves,
+					f->moves == UINT8_MAX ? " or more" : "", differ),
+		.chance = "had its chance: loops have gone on, or gone to sleep, since",
+		.claim = "waits, while the queue has filled that was empty whenever it waited before",
+		.refuted = "it waits for something else than what lies there now, or it is paused",
+		.fix = "find who put it there, and why the reader was not resumed: a signal between its look and its wait, or "
+		       "to a waiter that had given up, or a flag that says that it was sent already",
+	};
+	return parked_case_add(pass, w, m, s, &words, out);
 }
 
 static int tell(const struct pass *pass, const struct world *w, const struct image *m,

@@ -15,6 +15,7 @@
 
 #include <inttypes.h>
 
+#include "analyze/parked/parked_case.h"
 #include "analyze/parked/parked_holders.h"
 #include "base/text.h"
 
@@ -34,41 +35,33 @@ static bool is_kept(const struct world *w, const struct parked_history *l, size_
 static const char *chance(const struct world *w, const struct parked_history *l, const struct parked_spot *p,
 			  struct results *out)
 {
-	if (!parked_history_goes_on(w, l, p))
-		return "had its chance: all loops have gone to sleep since the last of them came";
-	return p->others ? results_text(out,
-					"had its chance: others were resumed %" PRIu64
-					" times since the last of them came",
-					p->others) :
-			   "had its chance: the loop has gone on since the last of them came";
+	return parked_history_goes_on(w, l, p) ?
+		       parked_case_chance(p, "the last of them came", out) :
+		       "had its chance: all loops have gone to sleep since the last of them came";
 }
 
 static int report(const struct pass *pass, const struct world *w, const struct parked_history *l,
 		  const struct parked_spot *p, const struct ctp_state *s, struct results *out)
 {
-	struct verdict_case c;
-	char span[32], longest[32], last[32];
-	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = l->m, .state = s}, out);
-	text_duration(span, sizeof(span), case_suspended_ns(&c));
+	char longest[32], last[32];
 	text_duration(longest, sizeof(longest), p->longest);
 	text_duration(last, sizeof(last), l->end_ns - p->last_ns);
-	c.message = results_text(out,
-				 "%" PRIu64
-				 " time%s one was resumed from here, after %s at most, right after "
-				 "another that was past this place had run; the last was coroutine %" PRIu64
-				 ", %s ago; now %zu wait, and none that lives is past it",
-				 p->left, p->left == 1 ? "" : "s", longest, p->last, last, p->parked);
-	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
-	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
-	c.proof.items[PROOF_P0] = case_completeness(case_complete(w, l->m));
-	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
-	c.proof.items[PROOF_P5] = (struct obligation){HOLDS_TRUE, chance(w, l, p, out)};
-	c.claim = "waits for what others took, and none that lives is where those were who had it";
-	c.refuted = "one of them keeps it until its next request, or has handed it to a thread, a queue or a "
-		    "coroutine that was made elsewhere, which is late";
-	c.fix = "find what they take, and one of them did not give back: on an early return, at an exception, or "
-		"where it ended inside";
-	return results_add(out, &c);
+	const struct parked_words words = {
+		.message = results_text(
+			out,
+			"%" PRIu64 " time%s one was resumed from here, after %s at most, right after "
+			"another that was past this place had run; the last was coroutine %" PRIu64
+			", %s ago; now %zu wait, and none that lives is past it",
+			p->left, p->left == 1 ? "" : "s", longest, p->last, last, p->parked),
+		.chance = chance(w, l, p, out),
+		.claim = "waits for what others took, and none that lives is where those were who had it",
+		.refuted =
+			"one of them keeps it until its next request, or has handed it to a thread, a queue or a "
+			"coroutine that was made elsewhere, which is late",
+		.fix = "find what they take, and one of them did not give back: on an early return, at an exception, or "
+		       "where it ended inside",
+	};
+	return parked_case_add(pass, w, l->m, s, &words, out);
 }
 
 static int judge(const struct pass *pass, const struct world *w, const struct parked_history *l,

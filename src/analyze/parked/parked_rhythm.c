@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyze/parked/parked_case.h"
 #include "base/grow.h"
 #include "base/idmap.h"
 #include "base/text.h"
@@ -189,28 +190,21 @@ static bool goes_on(const struct looking *l, const struct member *of)
 static int report(const struct pass *pass, const struct world *w, const struct looking *l,
 		  const struct member *of, size_t others, uint64_t resumed, struct results *out)
 {
-	struct verdict_case c;
-	char span[32], longest[32];
-	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = l->m, .state = of->state}, out);
-	text_duration(span, sizeof(span), case_suspended_ns(&c));
+	char longest[32];
 	text_duration(longest, sizeof(longest), of->longest);
-	c.message = results_text(
-		out, "it was resumed %zu times, after %s at most; %zu others made at this place go on",
-		of->ngaps, longest, others);
-	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
-	bool complete = case_complete(w, l->m);
-	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
-	c.proof.items[PROOF_P0] = case_completeness(complete);
-	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
-	c.proof.items[PROOF_P5] = (struct obligation){
-		HOLDS_TRUE,
-		results_text(out, "had its chance: the others were resumed %" PRIu64 " times since",
-			     resumed)};
-	c.claim = "is not resumed any more, while others like it go on";
-	c.refuted = "it is an idle worker, or waits for something that takes so much longer";
-	c.fix = "find what resumed it before: a timer that was stopped, an entry that was removed with another's, a "
-		"job that was dropped where it failed";
-	return results_add(out, &c);
+	const struct parked_words words = {
+		.message = results_text(
+			out,
+			"it was resumed %zu times, after %s at most; %zu others made at this place go on",
+			of->ngaps, longest, others),
+		.chance = results_text(out, "had its chance: the others were resumed %" PRIu64 " times since",
+				       resumed),
+		.claim = "is not resumed any more, while others like it go on",
+		.refuted = "it is an idle worker, or waits for something that takes so much longer",
+		.fix = "find what resumed it before: a timer that was stopped, an entry that was removed with another's, a "
+		       "job that was dropped where it failed",
+	};
+	return parked_case_add(pass, w, l->m, of->state, &words, out);
 }
 
 static int judge_family(const struct pass *pass, const struct world *w, struct looking *l, size_t i,

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyze/parked/parked_case.h"
 #include "analyze/parked/parked_history.h"
 #include "analyze/parked/parked_holders.h"
 #include "base/text.h"
@@ -52,33 +53,24 @@ static const char *now(const struct parked_history *l, const struct parked_spot 
 static int report(const struct pass *pass, const struct world *w, const struct parked_history *l,
 		  const struct parked_spot *p, const struct ctp_state *s, struct results *out)
 {
-	struct verdict_case c;
-	char span[32], longest[32], last[32];
-	case_of_wait(&c, pass, &(struct suspect){.world = w, .image = l->m, .state = s}, out);
-	text_duration(span, sizeof(span), case_suspended_ns(&c));
+	char longest[32], last[32];
 	text_duration(longest, sizeof(longest), p->longest);
 	text_duration(last, sizeof(last), l->end_ns - p->last_ns);
-	c.message = results_text(out,
-				 "%" PRIu64 " times one of them was resumed, after %s at most, and each time "
-				 "another was elsewhere; now all %zu wait; coroutine %" PRIu64
-				 " was the last, %s ago, and %s",
-				 p->left, longest, p->parked, p->last, last, now(l, p));
-	c.doing = results_text(out, "%s for nothing that is known; %s", span, c.message);
-	c.proof = (struct obligations){.verdict = VERDICT_SUSPECT, .by_hand = w->counts.hand > 0};
-	c.proof.items[PROOF_P0] = case_completeness(case_complete(w, l->m));
-	c.proof.items[PROOF_P1] = (struct obligation){HOLDS_TRUE, "suspended now"};
-	c.proof.items[PROOF_P5] = (struct obligation){
-		HOLDS_TRUE, p->others ? results_text(out,
-						     "had its chance: others were resumed %" PRIu64
-						     " times since all of them wait",
-						     p->others) :
-					"had its chance: the loop has gone on since all of them wait"};
-	c.claim = "waits, and so do all who resumed each other before";
-	c.refuted =
-		"somebody else resumes them, and is late, or they are workers that were never idle all at once";
-	c.fix = "find what they take, and one of them did not give back: on an early return, where something failed, "
-		"or in a nested call that takes it again";
-	return results_add(out, &c);
+	const struct parked_words words = {
+		.message = results_text(out,
+					"%" PRIu64
+					" times one of them was resumed, after %s at most, and each time "
+					"another was elsewhere; now all %zu wait; coroutine %" PRIu64
+					" was the last, %s ago, and %s",
+					p->left, longest, p->parked, p->last, last, now(l, p)),
+		.chance = parked_case_chance(p, "all of them wait", out),
+		.claim = "waits, and so do all who resumed each other before",
+		.refuted =
+			"somebody else resumes them, and is late, or they are workers that were never idle all at once",
+		.fix = "find what they take, and one of them did not give back: on an early return, where something failed, "
+		       "or in a nested call that takes it again",
+	};
+	return parked_case_add(pass, w, l->m, s, &words, out);
 }
 
 static int judge(const struct pass *pass, const struct world *w, const struct parked_history *l,
