@@ -221,6 +221,16 @@ static void written_in_vain(void **state)
 	assert_false(unheard_wrote(&s, EPOLLONESHOT)); // it has fired: CTP005
 	s.c.was.last_out = 0; // a connect is under way
 	assert_false(unheard_wrote(&s, EPOLLIN));
+	assert_false(unheard_connects_in_vain(&s, EPOLLIN | EPOLLOUT));
+	assert_false(unheard_connects_in_vain(&s, EPOLLONESHOT));
+	s.c.was.kind = CTP_FD_TCP;
+	s.c.was.last_in = 0;
+	assert_true(unheard_connects_in_vain(&s, EPOLLIN));
+	s.c.was.event_time = 200;
+	assert_false(unheard_connects_in_vain(&s, EPOLLIN));
+	s.c.was.event_time = 0;
+	s.c.was.last_in = ID; // it is connected
+	assert_false(unheard_connects_in_vain(&s, EPOLLIN));
 	s.c.was.last_out = ID;
 	s.c.was.learned = s.c.was.last_in = ID; // where it waits for what it reads
 	s.c.was.learned_stack = s.s.stack = 7;

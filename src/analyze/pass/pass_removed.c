@@ -253,6 +253,23 @@ static void describe_unregistered(struct verdict_case *c, const struct ctp_fd *f
 					       .stack = del->closer_stack};
 }
 
+// polled: by poll or select. connect: that is what had to wait.
+static void describe_wrote(struct verdict_case *c, bool polled, bool connect)
+{
+	static const char *const claims[2][2] = {
+		{"wrote until EAGAIN, and is registered for EPOLLIN, not for EPOLLOUT",
+		 "began to connect, and is registered for EPOLLIN, not for EPOLLOUT"},
+		{"wrote until EAGAIN, and is polled for what there is to be read alone",
+		 "began to connect, and is polled for what there is to be read alone"}};
+	static const char *const fixes[2][2] = {
+		{"where a write says EAGAIN, register the descriptor for EPOLLOUT before the wait",
+		 "where connect says EINPROGRESS, register the descriptor for EPOLLOUT before the wait"},
+		{"where a write says EAGAIN, ask for POLLOUT (select's second set) before the wait",
+		 "where connect says EINPROGRESS, ask for POLLOUT (select's second set) before the wait"}};
+	c->claim = claims[polled][connect];
+	c->fix = fixes[polled][connect];
+}
+
 static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struct results *out)
 {
 	if (is_refused(&c->about)) {
@@ -271,21 +288,8 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 	} else {
 		c->claim = "waits for an event that its descriptor's registration leaves out";
 		c->fix = "register the descriptor for what is waited for before each wait";
-		if (is_wrote(&c->about)) {
-			bool polled = !fd || fd->reg_epfd < 0;
-			c->claim =
-				polled && connects(fd) ?
-					"began to connect, and is polled for what there is to be read alone" :
-				polled ?
-					"wrote until EAGAIN, and is polled for what there is to be read alone" :
-					"wrote until EAGAIN, and is registered for EPOLLIN, not for EPOLLOUT";
-			c->fix =
-				polled && connects(fd) ?
-					"where connect says EINPROGRESS, ask for POLLOUT (select's second set) before the wait" :
-				polled ?
-					"where a write says EAGAIN, ask for POLLOUT (select's second set) before the wait" :
-					"where a write says EAGAIN, register the descriptor for EPOLLOUT before the wait";
-		}
+		if (is_wrote(&c->about))
+			describe_wrote(c, !fd || fd->reg_epfd < 0, connects(fd));
 		if (fd && fd->reg_epfd >= 0)
 			case_event(c, fd->reg_time, fd->reg_by,
 				   results_text(out, "registers fd %d#%u for other events", c->fd, c->gen));
@@ -355,7 +359,7 @@ const struct pass pass_removed = {
 		"\n"
 		"A coroutine whose write said EAGAIN, and that asks for EPOLLIN alone, in poll or select, too, is\n"
 		"SUSPECT once the descriptor is writable: it may want the peer's answer first. So is one whose\n"
-		"connect said EINPROGRESS, and that poll or select asks for input alone, once that is done.\n"
+		"connect said EINPROGRESS, and that asks for input alone, here or in poll or select, once that is done.\n"
 		"\n"
 		"So is one whose read said EAGAIN, and that asks for urgent data (EPOLLPRI) or for the peer's end\n"
 		"(EPOLLRDHUP) alone, once there is something to read; here, and in poll or select, too; and of\n"

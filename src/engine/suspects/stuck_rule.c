@@ -122,7 +122,7 @@ enum ctp_rule stuck_rule(struct stuck_walk *w, struct suspect *x)
 		if (unheard_masked(x, events, firm))
 			return RULE_REMOVED;
 	}
-	if (unheard_wrote(x, events)) {
+	if (unheard_wrote(x, events) || unheard_connects_in_vain(x, events)) {
 		x->wrote = true;
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, EPOLLOUT) : -1;
 		if (x->ready == 1)

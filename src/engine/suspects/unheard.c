@@ -193,9 +193,8 @@ bool unheard_connects(const struct ctp_fd *f)
 	return !f->last_in && !f->last_out && (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UNIX);
 }
 
-// It tried to connect, and the sets that it is polled in do not tell of the end of that. One that greets
-// first would be heard.
-static bool connects_unheard(const struct suspect *s, uint32_t events)
+// What greets first would be heard.
+bool unheard_connects_in_vain(const struct suspect *s, uint32_t events)
 {
 	return s->wait >= 0 && wrote_last(&s->s.waits[s->wait]) && (events & CTP_REG_EVENTS) &&
 	       !(events & OUT_EVENTS) && unheard_connects(&s->c.was) && waits_elsewhere(s, true);
@@ -230,7 +229,7 @@ bool unheard_find_wrong(struct suspect *s, struct unheard_sets *u, pid_t pid, ui
 		return false;
 	if (given)
 		events = unheard_given(u, pid, s->c.fd);
-	bool writes = given && (unheard_wrote(s, events) || connects_unheard(s, events));
+	bool writes = given && (unheard_wrote(s, events) || unheard_connects_in_vain(s, events));
 	if (!writes && !reads_wrong(s, pid, events))
 		return false;
 	bool is = stuck_wait_ready(pid, s->c.fd, writes ? EPOLLOUT : EPOLLIN) == 1;

@@ -36,6 +36,8 @@ bool unheard_masked(const struct suspect *s, uint32_t events, bool firm);
 bool unheard_wrote(const struct suspect *s, uint32_t events);
 // Was it never read nor written? Then what had to wait, and is to tell that F can be written, was a connect.
 bool unheard_connects(const struct ctp_fd *f);
+// Did it begin to connect, and come to wait for what there is to read, with a registration for these events?
+bool unheard_connects_in_vain(const struct suspect *s, uint32_t events);
 // Did it read in vain, and come to wait for something else than what there is to read, with these events?
 bool unheard_wrong_mask(const struct suspect *s, uint32_t events);
 // One of these, by what its registrations ask for, or (0: it has none) what poll or select was given, and F

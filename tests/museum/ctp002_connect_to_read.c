@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// expect: CTP002 suspect, 1 coroutine
+//
+// A proxy waits for a connect that is under way as for an answer. That is well with servers that greet first;
+// this one waits for the request. Another client's requests go on.
+#include <arpa/inet.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "co.h"
+#include "must.h"
+
+static int ep, served;
+static int chat[2];
+
+static void answer(void *arg)
+{
+	char request[16];
+	for (; co_read(ep, *(int *)arg, request, sizeof(request)) > 0; served++)
+		;
+}
+
+static void forward(void *arg)
+{
+	int fd = (int)must(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+	if (connect(fd, arg, sizeof(struct sockaddr_in)))
+		co_wait(ep, fd, EPOLLIN); // fault
+	must(write(fd, "GET", 3));
+}
+
+int main(void)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(to);
+	int server = (int)must(socket(AF_INET, SOCK_STREAM, 0));
+	must(bind(server, (struct sockaddr *)&to, sizeof(to)));
+	must(listen(server, 5));
+	must(getsockname(server, (struct sockaddr *)&to, &length));
+	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
+	pair("unix", chat);
+	co_start(answer, &chat[0]);
+	co_start(forward, &to);
+	while (served < 3) {
+		must(write(chat[1], "more", 4));
+		must(co_turn(ep, -1) ? 0 : -1);
+	}
+	say("ready");
+	co_loop(ep);
+}
