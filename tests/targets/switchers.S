@@ -7,25 +7,26 @@
 #define FUNCTION(name) .globl name; .hidden name; .type name, @function; .p2align 4; name:
 #define END(name) .size name, . - name
 
+// One instruction for each register, in this order.
+.macro PUSH regs:vararg
+	.irp reg, \regs
+	pushq %\reg
+	.endr
+.endm
+.macro POP regs:vararg
+	.irp reg, \regs
+	popq %\reg
+	.endr
+.endm
+
 	.text
 
 // libcoro: void sw_slot(void **from, void **to)
 FUNCTION(sw_slot)
-	pushq %rbp
-	pushq %rbx
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
+	PUSH rbp, rbx, r12, r13, r14, r15
 	movq %rsp, (%rdi)
 	movq (%rsi), %rsp
-	popq %r15
-	popq %r14
-	popq %r13
-	popq %r12
-	popq %rbx
-	popq %rbp
-	popq %rcx
+	POP r15, r14, r13, r12, rbx, rbp, rcx
 	jmp *%rcx
 END(sw_slot)
 
@@ -52,24 +53,13 @@ FUNCTION(sw_moved)
 END(sw_moved)
 
 .macro SAVE_BELOW
-	pushq %rbp
-	pushq %rbx
-	pushq %r15
-	pushq %r14
-	pushq %r13
-	pushq %r12
+	PUSH rbp, rbx, r15, r14, r13, r12
 	leaq -8(%rsp), %rsp
 .endm
 
 .macro TAKE_BACK
 	leaq 8(%rsp), %rsp
-	popq %r12
-	popq %r13
-	popq %r14
-	popq %r15
-	popq %rbx
-	popq %rbp
-	popq %r8
+	POP r12, r13, r14, r15, rbx, rbp, r8
 .endm
 
 // Boost.Context 1.56, bthreads: long sw_flag(void **from, void *to, long data, long floats)
@@ -137,40 +127,19 @@ END(sw_slot_back)
 // As people write them, in any order: void sw_order(void **from, void *to)
 FUNCTION(sw_order)
 	endbr64
-	pushq %r15
-	pushq %rbx
-	pushq %rbp
-	pushq %r14
-	pushq %r12
-	pushq %r13
+	PUSH r15, rbx, rbp, r14, r12, r13
 	movq %rsp, (%rdi)
 	movq %rsi, %rsp
-	popq %r13
-	popq %r12
-	popq %r14
-	popq %rbp
-	popq %rbx
-	popq %r15
+	POP r13, r12, r14, rbp, rbx, r15
 	ret
 END(sw_order)
 
 // void sw_order_slot(void **from, void **to)
 FUNCTION(sw_order_slot)
-	pushq %r12
-	pushq %rbx
-	pushq %rbp
-	pushq %r13
-	pushq %r14
-	pushq %r15
+	PUSH r12, rbx, rbp, r13, r14, r15
 	movq %rsp, (%rdi)
 	movq (%rsi), %rsp
-	popq %r15
-	popq %r14
-	popq %r13
-	popq %rbp
-	popq %rbx
-	popq %r12
-	popq %rcx
+	POP r15, r14, r13, rbp, rbx, r12, rcx
 	jmp *%rcx
 END(sw_order_slot)
 
@@ -178,20 +147,10 @@ END(sw_order_slot)
 FUNCTION(sw_from)
 	pushq %rbp
 	movq %rsp, %rbp
-	pushq %rbx
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
+	PUSH rbx, r12, r13, r14, r15
 	movq %rsp, (%rdi)
 	movq %rsi, %rsp
-	popq %r15
-	popq %r14
-	popq %r13
-	popq %r12
-	popq %rbx
-	popq %rbp
-	popq %rcx
+	POP r15, r14, r13, r12, rbx, rbp, rcx
 	jmp *%rcx
 END(sw_from)
 
@@ -260,30 +219,14 @@ FUNCTION(sw_helper)
 	pushq %rbp
 	movq %rsp, %rbp
 	subq $8, %rsp
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
-	pushq %rbx
-	pushq %rcx
-	pushq %rdx
-	pushq %rdi
-	pushq %rsi
+	PUSH r12, r13, r14, r15, rbx, rcx, rdx, rdi, rsi
 	movq %rdi, %rax
 	movq %rsp, %rdi
 	movq %rcx, %rsp
 	movq %rcx, %rbp
 	addq $80, %rbp
 	call *%rax
-	popq %rsi
-	popq %rdi
-	popq %rdx
-	popq %rcx
-	popq %rbx
-	popq %r15
-	popq %r14
-	popq %r13
-	popq %r12
+	POP rsi, rdi, rdx, rcx, rbx, r15, r14, r13, r12
 	leave
 	ret
 END(sw_helper)

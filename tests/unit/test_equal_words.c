@@ -73,6 +73,14 @@ static void serve(unsigned n)
 	}
 }
 
+// The reader has taken four, and what came then lies in the queue.
+static void one_lies_there(void)
+{
+	look();
+	serve(4);
+	words[TAIL]++;
+}
+
 // What never moved, such as the upper halves of small numbers, is no queue.
 static const struct equal_pair *differs(void)
 {
@@ -137,9 +145,7 @@ static void halves_of_words_count_too(void **state)
 static void it_came_while_the_reader_was_on_its_way(void **state)
 {
 	(void)state;
-	look();
-	serve(4);
-	words[TAIL]++;
+	one_lies_there();
 	changes[READER] += 2;
 	looks_for(LEAST_NS + STEP_NS);
 	assert_true(differs() && !differs()->here);
@@ -149,9 +155,7 @@ static void it_came_while_the_reader_was_on_its_way(void **state)
 static void another_came_with_it(void **state)
 {
 	(void)state;
-	look();
-	serve(4);
-	words[TAIL]++;
+	one_lies_there();
 	for (uint64_t until = l.ns + LEAST_NS + 2 * STEP_NS; l.ns < until;)
 		look_of(STEP_NS, (uint64_t[]){READER, SECOND}, 2);
 	assert_true(differs() && !differs()->here);
@@ -173,9 +177,7 @@ static void others_take(void **state)
 static void others_take_what_lay_there(void **state)
 {
 	(void)state;
-	look();
-	serve(4);
-	words[TAIL]++;
+	one_lies_there();
 	look();
 	words[HEAD]++;
 	look();
@@ -210,9 +212,7 @@ static void a_batch(void **state)
 	words[TAIL] += 2;
 	words[HEAD] = words[TAIL];
 	changes[READER] += 2;
-	look();
-	serve(4);
-	words[TAIL]++;
+	one_lies_there();
 	looks_for(LEAST_NS + STEP_NS);
 	assert_null(differs());
 }
@@ -220,9 +220,7 @@ static void a_batch(void **state)
 static void a_wakeup_may_take_a_while(void **state)
 {
 	(void)state;
-	look();
-	serve(4);
-	words[TAIL]++;
+	one_lies_there();
 	look();
 	look();
 	words[HEAD]++;
@@ -238,9 +236,7 @@ static void one_comes_who_does_not_care(void **state)
 {
 	(void)state;
 	const uint64_t both[] = {READER, SECOND};
-	look();
-	serve(4);
-	words[TAIL]++;
+	one_lies_there();
 	look();
 	look_of(STEP_NS, both, 2);
 	for (uint64_t until = l.ns + LEAST_NS + STEP_NS; l.ns < until;)
@@ -283,9 +279,7 @@ static void one_leaves_late(void **state)
 static void the_program_was_stopped(void **state)
 {
 	(void)state;
-	look();
-	serve(4);
-	words[TAIL]++;
+	one_lies_there();
 	look();
 	look_of(2 * LEAST_NS, (uint64_t[]){READER}, 1);
 	assert_null(differs());

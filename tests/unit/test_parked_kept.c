@@ -14,61 +14,24 @@
 #include "../../src/analyze/parked/parked_history.c"
 #include "../../src/analyze/parked/parked_kept.c"
 #undef transitions_walk
-#include "tables.h"
+#include "parked_slices.h"
 
-enum { FIRST = 4, USERS = 4, DOOR = FIRST + USERS, ALL = USERS + 1, LOOP = 1, STACKS = 12, SLICES = 32 };
+enum { USERS = 4, DOOR = FIRST + USERS, ALL = USERS + 1, STACKS = 12 };
 enum { MADE = 3, MADE_ELSEWHERE, READ, TAKE, QUERY, ACCEPT, OTHER };
-#define MS 1000000ULL
-#define S (1000 * MS)
 
 static struct tables t;
 static struct results out;
 static unsigned char told[TABLES_ROWS];
 static uint32_t stacks[STACKS];
-static struct slice {
-	uint64_t at_ms, id;
-	uint32_t stack; // on which it is suspended at its end
-	bool ends;
-} slices[SLICES];
-static size_t nslices;
 static uint64_t running; // who is at the end
-
-int history(const struct world *w, transitions_sink *each, void *arg)
-{
-	struct ctp_merge_entity loop = {.id = LOOP, .native = true}, of[ALL];
-	(void)w;
-	for (unsigned i = 0; i < ALL; i++) {
-		struct transition made = {.kind = CTP_EV_CREATE, .from = &of[i], .to = &loop};
-		made.stack = FIRST + i == DOOR ? MADE_ELSEWHERE : MADE;
-		of[i] = (struct ctp_merge_entity){.id = FIRST + i};
-		each(arg, &made);
-	}
-	for (const struct slice *s = slices; s < slices + nslices; s++) {
-		struct ctp_merge_entity *c = &of[s->id - FIRST];
-		struct transition in = {.kind = CTP_EV_SWITCH, .from = &loop, .to = c, .ns = s->at_ms * MS};
-		struct transition ran = {.kind = CTP_EV_SWITCH, .from = c, .to = &loop, .ns = in.ns + MS / 10};
-		each(arg, &in);
-		ran.stack = s->stack;
-		ran.how = s->ends ? CTP_HOW_RETURN : 0;
-		each(arg, &ran);
-		c->since_ns = ran.ns;
-		c->suspended = true;
-	}
-	return 0;
-}
-
-static void runs(uint64_t at_ms, unsigned user, uint32_t stack)
-{
-	assert_true(nslices < SLICES);
-	slices[nslices++] = (struct slice){.at_ms = at_ms, .id = FIRST + user, .stack = stack};
-}
 
 static int begin(void **state)
 {
 	(void)state;
 	tables_init(&t);
 	memset(told, 0, sizeof(told));
-	nslices = 0;
+	slices_begin(ALL, MADE);
+	made_at[USERS] = MADE_ELSEWHERE; // DOOR
 	running = 0;
 	t.world.form = WORLD_DIRECTORY;
 	t.world.snapshot_ns = 10 * S;
@@ -103,10 +66,8 @@ static void read_all(struct parked_history v[PARKED_PLACINGS])
 {
 	t.image.stations.n = 0;
 	for (uint64_t id = FIRST; id < FIRST + ALL; id++) {
-		const struct slice *last = NULL;
-		for (const struct slice *s = slices; s < slices + nslices; s++)
-			last = s->id == id ? s : last;
-		if (last && !last->ends)
+		const struct slice *last = slices_last(id);
+		if (last)
 			tables_suspended(&t, id, last->stack, last->at_ms * MS + MS / 10)->life =
 				id == running ? CTP_RUNNING : CTP_SUSPENDED;
 	}

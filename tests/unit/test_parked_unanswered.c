@@ -13,66 +13,22 @@
 #include "../../src/analyze/parked/parked_history.c"
 #include "../../src/analyze/parked/parked_unanswered.c"
 #undef transitions_walk
-#include "tables.h"
+#include "parked_slices.h"
 
-enum { FIRST = 4, USERS = 8, LOOP = 1, STACKS = 12, SLICES = 64 };
+enum { USERS = 8, STACKS = 12 };
 enum { MADE = 3, READ, WAIT };
-#define MS 1000000ULL
-#define S (1000 * MS)
 
 static struct tables t;
 static struct results out;
 static unsigned char told[TABLES_ROWS];
 static uint32_t stacks[STACKS];
-static struct slice {
-	uint64_t at_ms, id;
-	uint32_t stack; // on which it is suspended at its end
-	bool ends;
-} slices[SLICES];
-static size_t nslices;
 static bool others_reads, last_written, dialled, loop_reads; // of the descriptors
-
-int history(const struct world *w, transitions_sink *each, void *arg)
-{
-	struct ctp_merge_entity loop = {.id = LOOP, .native = true}, of[USERS];
-	(void)w;
-	for (unsigned i = 0; i < USERS; i++) {
-		struct transition made = {.kind = CTP_EV_CREATE, .from = &of[i], .to = &loop, .stack = MADE};
-		of[i] = (struct ctp_merge_entity){.id = FIRST + i};
-		each(arg, &made);
-	}
-	for (const struct slice *s = slices; s < slices + nslices; s++) {
-		struct ctp_merge_entity *c = &of[s->id - FIRST];
-		struct transition in = {.kind = CTP_EV_SWITCH, .from = &loop, .to = c, .ns = s->at_ms * MS};
-		struct transition ran = {.kind = CTP_EV_SWITCH, .from = c, .to = &loop, .ns = in.ns + MS / 10};
-		each(arg, &in);
-		ran.stack = s->stack;
-		ran.how = s->ends ? CTP_HOW_RETURN : 0;
-		each(arg, &ran);
-		c->since_ns = ran.ns;
-		c->stack = s->stack;
-		c->suspended = true;
-	}
-	return 0;
-}
-
-static void runs(uint64_t at_ms, unsigned user, uint32_t stack)
-{
-	assert_true(nslices < SLICES);
-	slices[nslices++] = (struct slice){.at_ms = at_ms, .id = FIRST + user, .stack = stack};
-}
-
-static void over(uint64_t at_ms, unsigned user)
-{
-	runs(at_ms, user, 0);
-	slices[nslices - 1].ends = true;
-}
 
 static int begin(void **state)
 {
 	(void)state;
 	tables_init(&t);
-	nslices = 0;
+	slices_begin(USERS, MADE);
 	others_reads = last_written = dialled = loop_reads = false;
 	t.world.form = WORLD_DIRECTORY;
 	t.world.snapshot_ns = 10 * S;
@@ -100,10 +56,8 @@ static size_t found(const char *why)
 	out = (struct results){0};
 	t.image.stations.n = t.image.fds.n = 0;
 	for (uint64_t id = FIRST; id < FIRST + USERS; id++) {
-		const struct slice *last = NULL;
-		for (const struct slice *s = slices; s < slices + nslices; s++)
-			last = s->id == id ? s : last;
-		if (!last || last->ends)
+		const struct slice *last = slices_last(id);
+		if (!last)
 			continue;
 		tables_suspended(&t, id, last->stack, last->at_ms * MS + MS / 10)->changes = CHANGES_LEAST;
 		struct ctp_fd *f = tables_fd(&t, (int32_t)(10 + id), 1);
