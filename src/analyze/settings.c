@@ -254,64 +254,70 @@ static const struct options_example examples[] = {
 	{"List the coroutines of a core file of a traced process:", "ctp-analyze core.4711"},
 };
 
+static const char man_head[] =
+	".\\\" SPDX-License-Identifier: MIT\n"
+	".\\\" Printed by ctp-analyze --man: edit src/analyze/settings.c\n"
+	".TH CTP\\-ANALYZE 1 \"\" \"ctp\" \"User Commands\"\n"
+	".SH NAME\nctp\\-analyze \\- find coroutines that can no longer be woken\n"
+	".SH SYNOPSIS\n.B ctp\\-analyze\n[\\fIRULES\\fR] [\\fIOPTIONS\\fR] [\\fITRACE\\fR]\n.br\n.B ctp\\-analyze\n"
+	"[\\fIRULES\\fR] [\\fIOPTIONS\\fR] \\fB\\-\\-diff\\fR \\fIOLD\\fR \\fINEW\\fR\n"
+	".SH DESCRIPTION\n"
+	"Reads a trace that\n.BR ctp\\-run (1)\nwrote and reports what is wrong with the coroutines in it, with a\n"
+	"verdict and the evidence for each finding.\n\\fITRACE\\fR is a trace directory, a .jsonl file, a core file, or \\- for JSON\n"
+	"lines on standard input; the default is ctp.data.\n"
+	"JSON lines hold no descriptors: their coroutines are only counted.\n"
+	"The core file of a traced process (the kernel's, or one made by\n.BR gcore (1)),\n"
+	"and a folder that\n.BR ctp\\-ps (1)\n\\-\\-save wrote of a program started by ctp-run,\n"
+	"hold the tables. Of these, all coroutines are listed: first the running ones, then those\n"
+	"that wait, the longest first. Then come the findings of the rules that tables alone can decide.\n"
+	"What it saved of any other program has no tables: then the coroutines are listed that nothing in\n"
+	"its memory leads to, as by \\fBctp\\-ps \\-\\-lost\\fR.\n"
+	"If reading takes longer than a second and standard error is a terminal, a progress bar is\n"
+	"shown there.\n"
+	".SH OPTIONS\n";
+
+static const char man_report[] =
+	".SH VERDICTS\n"
+	".TP\nPROVEN\ncannot be otherwise, given the assumptions printed with it\n"
+	".TP\nLIKELY\nall but the last step: only the program's own code could still resume it\n"
+	".TP\nSUSPECT\nworth a look; a healthy program can look like this\n"
+	".TP\nINCONCLUSIVE\nthe tables have a gap, or the run ended too early to tell\n"
+	".SH READING A REPORT\n"
+	"In the lines of \\fBevidence\\fR, [x] holds, [\\-] does not hold, and [ ] could not be decided:\n"
+	".TP\ncomplete\nnothing that this finding rests on was lost, and the tables know every wait\n"
+	".TP\nsuspended now\nthe coroutine was suspended at the last inspection (for faults at an instant: seen as it happened)\n"
+	".TP\none known wait\nit is known what the coroutine waits for, and that this is all\n"
+	".TP\nkernel\nwhat the kernel says of what it waits for; a row is a registration in an epoll set, as in /proc/PID/fdinfo\n"
+	".TP\nnothing in flight\nno thread still holds an event for it\n"
+	".TP\nhad its chance\nevery thread that runs coroutines has slept since, so the resume is not merely late\n"
+	".TP\nmemory\nno word in registers, stacks or memory references the coroutine; or the one that does\n"
+	".TP\nquiet\nevery thread sleeps for ever: no timer, signal or peer can wake one; or what can.\n"
+	"PROVEN needs memory or quiet\n"
+	".TP\nnot part of the exit\nit held before the program began to exit\n"
+	".PP\n"
+	"\\fIfd 7#3\\fR is the third descriptor with the number 7. A \\fInative stack\\fR is the stack that a thread was started with.\n"
+	"Source lines are shown if the program was compiled with \\-g and its files are still there.\n"
+	".SH EXIT STATUS\n"
+	".TP\n0\nnothing to report\n"
+	".TP\n1\na finding at or above \\-\\-min\\-verdict is reported\n"
+	".TP\n2\nusage, or the trace cannot be read\n"
+	".TP\n3\nsomething could not be decided: an inconclusive finding, a trace without its last\n"
+	"tables, JSON lines in which coroutines are still suspended\n";
+
+static const char man_tail[] =
+	".SH BUGS\nPROVEN rests on the assumption under \\fIrefuted if\\fR.\n"
+	"With a shortened history (\\-\\-max\\-size, \\-\\-flight), times cover what was kept; verdicts do not depend on it.\n"
+	"\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md lists what ctp cannot see, and the effect on a verdict.\n"
+	".SH FILES\n"
+	"The formats are described in \\fIPREFIX\\fR/share/ctp: report.schema.json (json), trace.md (trace\n"
+	"directories, jsonl), profile.md (folded, speedscope, pprof), diff.md (\\-\\-diff \\-\\-format=json) and\ntasks.md (\\-\\-tasks \\-\\-format=json).\n"
+	".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1),\n.BR ctp\\-push (1)\n";
+
 void settings_man(FILE *to)
 {
-	fputs(".\\\" SPDX-License-Identifier: MIT\n"
-	      ".\\\" Printed by ctp-analyze --man: edit src/analyze/settings.c\n"
-	      ".TH CTP\\-ANALYZE 1 \"\" \"ctp\" \"User Commands\"\n"
-	      ".SH NAME\nctp\\-analyze \\- find coroutines that can no longer be woken\n"
-	      ".SH SYNOPSIS\n.B ctp\\-analyze\n[\\fIRULES\\fR] [\\fIOPTIONS\\fR] [\\fITRACE\\fR]\n.br\n.B ctp\\-analyze\n"
-	      "[\\fIRULES\\fR] [\\fIOPTIONS\\fR] \\fB\\-\\-diff\\fR \\fIOLD\\fR \\fINEW\\fR\n"
-	      ".SH DESCRIPTION\n"
-	      "Reads a trace that\n.BR ctp\\-run (1)\nwrote and reports what is wrong with the coroutines in it, with a\n"
-	      "verdict and the evidence for each finding.\n\\fITRACE\\fR is a trace directory, a .jsonl file, a core file, or \\- for JSON\n"
-	      "lines on standard input; the default is ctp.data.\n"
-	      "JSON lines hold no descriptors: their coroutines are only counted.\n"
-	      "The core file of a traced process (the kernel's, or one made by\n.BR gcore (1)),\n"
-	      "and a folder that\n.BR ctp\\-ps (1)\n\\-\\-save wrote of a program started by ctp-run,\n"
-	      "hold the tables. Of these, all coroutines are listed: first the running ones, then those\n"
-	      "that wait, the longest first. Then come the findings of the rules that tables alone can decide.\n"
-	      "What it saved of any other program has no tables: then the coroutines are listed that nothing in\n"
-	      "its memory leads to, as by \\fBctp\\-ps \\-\\-lost\\fR.\n"
-	      "If reading takes longer than a second and standard error is a terminal, a progress bar is\n"
-	      "shown there.\n"
-	      ".SH OPTIONS\n",
-	      to);
+	fputs(man_head, to);
 	options_man(&table, to);
-	fputs(".SH VERDICTS\n"
-	      ".TP\nPROVEN\ncannot be otherwise, given the assumptions printed with it\n"
-	      ".TP\nLIKELY\nall but the last step: only the program's own code could still resume it\n"
-	      ".TP\nSUSPECT\nworth a look; a healthy program can look like this\n"
-	      ".TP\nINCONCLUSIVE\nthe tables have a gap, or the run ended too early to tell\n"
-	      ".SH READING A REPORT\n"
-	      "In the lines of \\fBevidence\\fR, [x] holds, [\\-] does not hold, and [ ] could not be decided:\n"
-	      ".TP\ncomplete\nnothing that this finding rests on was lost, and the tables know every wait\n"
-	      ".TP\nsuspended now\nthe coroutine was suspended at the last inspection (for faults at an instant: seen as it happened)\n"
-	      ".TP\none known wait\nit is known what the coroutine waits for, and that this is all\n"
-	      ".TP\nkernel\nwhat the kernel says of what it waits for; a row is a registration in an epoll set, as in /proc/PID/fdinfo\n"
-	      ".TP\nnothing in flight\nno thread still holds an event for it\n"
-	      ".TP\nhad its chance\nevery thread that runs coroutines has slept since, so the resume is not merely late\n"
-	      ".TP\nmemory\nno word in registers, stacks or memory references the coroutine; or the one that does\n"
-	      ".TP\nquiet\nevery thread sleeps for ever: no timer, signal or peer can wake one; or what can.\n"
-	      "PROVEN needs memory or quiet\n"
-	      ".TP\nnot part of the exit\nit held before the program began to exit\n"
-	      ".PP\n"
-	      "\\fIfd 7#3\\fR is the third descriptor with the number 7. A \\fInative stack\\fR is the stack that a thread was started with.\n"
-	      "Source lines are shown if the program was compiled with \\-g and its files are still there.\n"
-	      ".SH EXIT STATUS\n"
-	      ".TP\n0\nnothing to report\n"
-	      ".TP\n1\na finding at or above \\-\\-min\\-verdict is reported\n"
-	      ".TP\n2\nusage, or the trace cannot be read\n"
-	      ".TP\n3\nsomething could not be decided: an inconclusive finding, a trace without its last\n"
-	      "tables, JSON lines in which coroutines are still suspended\n",
-	      to);
+	fputs(man_report, to);
 	options_man_examples(examples, sizeof(examples) / sizeof(*examples), to);
-	fputs(".SH BUGS\nPROVEN rests on the assumption under \\fIrefuted if\\fR.\n"
-	      "With a shortened history (\\-\\-max\\-size, \\-\\-flight), times cover what was kept; verdicts do not depend on it.\n"
-	      "\\fIPREFIX\\fR/share/doc/ctp/docs/limits.md lists what ctp cannot see, and the effect on a verdict.\n"
-	      ".SH FILES\n"
-	      "The formats are described in \\fIPREFIX\\fR/share/ctp: report.schema.json (json), trace.md (trace\n"
-	      "directories, jsonl), profile.md (folded, speedscope, pprof), diff.md (\\-\\-diff \\-\\-format=json) and\ntasks.md (\\-\\-tasks \\-\\-format=json).\n"
-	      ".SH SEE ALSO\n.BR ctp\\-run (1),\n.BR ctp\\-ps (1),\n.BR ctp\\-push (1)\n",
-	      to);
+	fputs(man_tail, to);
 }

@@ -290,24 +290,61 @@ static enum machine_step branch(struct machine *m, const struct x86 *x, struct m
 	return MACHINE_BRANCHED;
 }
 
-static enum machine_step one_byte_rest(struct machine *m, const struct x86 *x, struct machine_value *by)
+static enum machine_step test(struct machine *m, const struct x86 *x, struct machine_value a,
+			      struct machine_value b)
+{
+	alu_two(ALU_AND, &a, &b, size_of(x), &m->flags);
+	return MACHINE_ON;
+}
+
+// Sign extension, of another register or of the accumulator.
+static enum machine_step extend_signed(struct machine *m, const struct x86 *x)
 {
 	struct machine_value v;
-	switch (x->opcode) {
-	case 0x63: // movslq
+	if (x->opcode == 0x63) { // movslq
 		v = get_rm(m, x, 4);
 		v.v = alu_extend(v.v, 4);
 		set_register(m, x, x->reg, x->size, v);
 		return MACHINE_ON;
+	}
+	v = get_register(m, x, 0, x->size / 2); // cltq, cwtl, cbtw
+	v.v = alu_extend(v.v, x->size / 2);
+	set_register(m, x, 0, x->size, v);
+	return MACHINE_ON;
+}
+
+// What leaves the straight line, or may.
+static enum machine_step one_byte_flow(struct machine *m, const struct x86 *x, struct machine_value *by)
+{
+	switch (x->opcode) {
+	case 0xe9:
+	case 0xeb:
+		m->pc += (uint64_t)x->immediate + x->length;
+		return MACHINE_BRANCHED;
+	case 0xc3:
+	case 0xe8:
+	case 0xcc:
+		return MACHINE_ENDS;
+	case 0xfe:
+	case 0xff:
+		return group_ff(m, x, by);
+	default:
+		return MACHINE_UNKNOWN;
+	}
+}
+
+static enum machine_step one_byte_rest(struct machine *m, const struct x86 *x, struct machine_value *by)
+{
+	switch (x->opcode) {
+	case 0x63:
+	case 0x98:
+		return extend_signed(m, x);
 	case 0x68:
 	case 0x6a:
 		return known_if(push(m, constant((uint64_t)x->immediate)));
 	case 0x84:
-	case 0x85: {
-		struct machine_value a = get_rm(m, x, size_of(x)), b = get_register(m, x, x->reg, size_of(x));
-		alu_two(ALU_AND, &a, &b, size_of(x), &m->flags);
-		return MACHINE_ON;
-	}
+	case 0x85:
+		return test(m, x, get_rm(m, x, size_of(x)), get_register(m, x, x->reg, size_of(x)));
 	case 0x88:
 	case 0x89:
 		return known_if(set_rm(m, x, size_of(x), get_register(m, x, x->reg, size_of(x))));
@@ -320,21 +357,12 @@ static enum machine_step one_byte_rest(struct machine *m, const struct x86 *x, s
 		return MACHINE_ON;
 	case 0x90:
 		return MACHINE_ON;
-	case 0x98: // cltq, cwtl, cbtw
-		v = get_register(m, x, 0, x->size / 2);
-		v.v = alu_extend(v.v, x->size / 2);
-		set_register(m, x, 0, x->size, v);
-		return MACHINE_ON;
 	case 0x99:
 		set_register(m, x, 2, x->size, unknown);
 		return MACHINE_ON;
 	case 0xa8:
-	case 0xa9: {
-		struct machine_value a = get_register(m, x, 0, size_of(x)),
-				     b = constant((uint64_t)x->immediate);
-		alu_two(ALU_AND, &a, &b, size_of(x), &m->flags);
-		return MACHINE_ON;
-	}
+	case 0xa9:
+		return test(m, x, get_register(m, x, 0, size_of(x)), constant((uint64_t)x->immediate));
 	case 0xc6:
 	case 0xc7:
 		return known_if(set_rm(m, x, size_of(x), constant((uint64_t)x->immediate)));
@@ -342,22 +370,11 @@ static enum machine_step one_byte_rest(struct machine *m, const struct x86 *x, s
 		m->r[RSP] = m->r[5];
 		m->r[5] = pop(m);
 		return MACHINE_ON;
-	case 0xe9:
-	case 0xeb:
-		m->pc += (uint64_t)x->immediate + x->length;
-		return MACHINE_BRANCHED;
-	case 0xc3:
-	case 0xe8:
-	case 0xcc:
-		return MACHINE_ENDS;
 	case 0xf6:
 	case 0xf7:
 		return unary(m, x);
-	case 0xfe:
-	case 0xff:
-		return group_ff(m, x, by);
 	default:
-		return MACHINE_UNKNOWN;
+		return one_byte_flow(m, x, by);
 	}
 }
 
