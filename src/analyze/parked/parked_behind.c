@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A condition was signalled once, and two waited; a semaphore woke one for two that were posted. Those who
-// came together, at one place, for the first time, are not resumed together: some were, each once, and have
-// ended; the others wait. That stands out if all came within a tenth of the shortest wait, if the rest waits
-// for more than five times the longest, and a second, and if others go on, or a loop. Workers that do one job
-// each, and of which some have had theirs, look the same: it is SUSPECT at most.
+// A condition was signalled once, and two coroutines waited; a semaphore woke one of them, and two units were
+// posted. Of those that came together, at one place, for the first time, some were resumed, each once, and
+// have ended; the rest still waits. It counts only if all came within a tenth of the shortest wait, if the
+// rest has waited more than a second and five times the longest wait, and if other coroutines or a loop go
+// on. Workers that do one job each, some of which have had theirs, look the same: it is SUSPECT at most.
 #include "analyze/parked/parked_behind.h"
 
 #include <inttypes.h>

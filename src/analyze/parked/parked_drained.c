@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// A semaphore's permits, a pool's places and a window's credits are used up by those who take one and do not
-// give it back. Then all who come later wait, and nobody is left who could give one back. So a place counts
-// if two or more wait there, and others that were made alike have ended, two at least; and if they wait for
-// more than five times as long as one of these lived. Of those two kinds are told:
-// - Nobody was ever resumed from there, and those that have ended never waited there: it was free to them.
-//   All that were made alike and live wait there, too, or are where one of the waiters was before it came.
-//   Who is elsewhere may have what they wait for.
-//   They had ended before the first one came, or all who wait came there first of all. A pool of workers that
-//   ends those it has no use for parks others before, once they have worked.
-// - Three or more were resumed from there, each time after less than a fiftieth of the time that they wait
-//   now, and two of them have ended, and all that were made alike and live wait.
-// It is SUSPECT at most: a pool that shrinks, and has no work, can look the same.
+// The permits of a semaphore, the places of a pool or the credits of a window are used up by coroutines that
+// take one and do not give it back. Then all that come later wait, and none is left that could give one back.
+// A place counts if two or more wait there, if at least two others that were created alike have ended, and if
+// those that wait have done so for more than five times the lifetime of one of these. There are two kinds:
+// - None was ever resumed from there, and those that have ended never waited there: they found it free. All
+//   that were created alike and live wait there, too, or are where one of the waiters was before it came; one
+//   that is elsewhere may have what they wait for. Those that ended had done so before the first waiter came,
+//   or all waiters came there before they did anything else. (A pool of workers that ends those it has no use
+//   for parks the others before, once they have worked.)
+// - Three or more were resumed from there, each after less than a fiftieth of the present wait, two of them
+//   have ended, and all that were created alike and live wait.
+// It is SUSPECT at most: a pool that shrinks and has no work can look the same.
 #include "analyze/parked/parked_drained.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A coroutine that was made elsewhere may do the same as one that is parked: it stood at the very same place,
-// with the same callers. Only the last such place of each counts.
+// Coroutines that were created elsewhere can do the same work as a parked one: they were suspended at the
+// very same place, with the same callers. Only the last such place of each counts.
 #include "analyze/parked/parked_ended.h"
 
 #include <stdlib.h>

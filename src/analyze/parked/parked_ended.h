@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// parked_ended.h - of the stacks with which coroutines are parked: how many were resumed from there, and have
-// ended since.
+// parked_ended.h - by stack at which coroutines are parked: how many were resumed from there and have ended
+// since.
 #pragma once
 
 #include "trace/world.h"

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// A message was sent, a semaphore was posted, a condition was signalled, and whoever waits for it was not
-// resumed: the signal came before the wait, or went to one that had given up, or a flag says that it was sent
-// already. What was sent is there, and its reader waits beside it. ctp-run has learned which two words were
-// equal whenever the reader waited, and moved together with each piece of work, as the ends of a queue do;
-// and has seen that they differ, that nothing is taken, and that nobody is resumed, while loops go on or
-// sleep (engine/sets/set_filled.c). It counts where they have differed for twice as long as any wait there
-// lasted before, that has ended; or where they had moved many times. Where a thread that runs no coroutines
-// could be who takes, and is slow, they must have begun to differ while the reader waited already: who sends,
-// and waits for an answer, comes after that. It is SUSPECT at most: a reader that is paused for the first
-// time looks the same.
+// A message was sent, a semaphore posted or a condition signalled, and the coroutine that waits for it was
+// not resumed: the signal came before the wait, or went to a waiter that had given up, or a flag says that it
+// was sent already. What was sent is there, and its reader waits beside it. ctp-run has learned which two
+// words were equal whenever the reader waited, and moved together with each piece of work, as the ends of a
+// queue do; and has seen that they differ, that nothing is taken, and that nothing is resumed, while loops go
+// on or sleep (engine/sets/set_filled.c). It counts if they have differed for twice as long as any finished
+// wait at this place, or if they had moved many times. If a thread without coroutines could be the consumer,
+// and be slow, they must have begun to differ while the reader already waited: a sender that waits for an
+// answer comes after that. It is SUSPECT at most: a reader that is paused for the first time looks the same.
 #include "analyze/parked/parked_filled.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// parked_held.h - coroutines that are queued at what a coroutine holds that has ended (CTP003).
+// parked_held.h - coroutines that are queued at an object whose owner, a coroutine, has ended (CTP003).
 #pragma once
 
 #include "analyze/case/pass.h"

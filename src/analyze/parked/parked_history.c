@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The history is walked twice: first to learn who waited at which place at all, then to count, whenever one
-// is resumed from a place, who else of those waits there. Whoever has not run yet has nothing to give back,
-// and does not count; whoever has just ended may have. Where a record was lost, nothing is known.
+// The history is walked twice: first to learn which coroutines waited at which place at all, then to count,
+// whenever one is resumed from a place, which others of those wait there. A coroutine that has not run yet
+// has nothing to give back, and does not count; one that has just ended may have. Where a record was lost,
+// nothing is known.
 #include "analyze/parked/parked_history.h"
 
 #include <errno.h>

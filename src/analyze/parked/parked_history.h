@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// parked_history.h - of the places where coroutines are parked for long: who waited there before, and what
-// the others who do so did when one of them was resumed.
+// parked_history.h - the places where coroutines are parked for long: which coroutines waited there before,
+// and what the others that wait there did when one of them was resumed.
 #pragma once
 
 #include "analyze/case/pass.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Who has a lock, or a permit, is resumed, and gives it back: then one that waits is resumed. So who has it
-// is where those are next that have just left the place, or has come from there itself. If each that was
-// resumed from there was resumed by such a one, nobody else gives what they wait for: no publisher, no timer.
-// Nobody who lives has it, if all that were made alike and do not wait are where one of them was right before
-// it came: whoever is deeper, or elsewhere, may have it, and be slow. Others, that were made elsewhere, are
-// where they were when they began, which was before the first one waited. Who runs may be anywhere.
-// A permit that outlives the function that took it, until the next request, can be held where none is seen.
+// A coroutine that holds a lock or a permit is resumed and gives it back; then a waiter is resumed. So the
+// holder is at a place to which those went next that had just left, or has come from there itself. If each
+// waiter that was resumed was resumed by such a one, nothing else gives what they wait for: no publisher, no
+// timer. No living coroutine holds it if all that were created alike and do not wait are where one of them
+// was right before it came; one that is deeper, or elsewhere, may hold it and be slow. Coroutines that were
+// created elsewhere must be where they began, before the first one waited. One that runs may be anywhere. A
+// permit that outlives the function that took it, until the next request, can be held where none is seen.
 #include "analyze/parked/parked_holders.h"
 
 static bool is_outside(const struct parked_history *l, const struct ctp_state *s, size_t place)

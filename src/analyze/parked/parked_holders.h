@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// parked_holders.h - may one that lives have what those wait for who are parked at a place?
+// parked_holders.h - can a coroutine that lives hold what those wait for that are parked at a place?
 #pragma once
 
 #include "analyze/parked/parked_history.h"

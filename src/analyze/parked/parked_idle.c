@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A pool whose workers are idle sleeps for good, too, if nobody has work for it: it looks like coroutines
-// that wait for each other. What tells the two apart is where work would come from: a thread that runs no
-// coroutines, or a descriptor whose events woke the loop before. If there is none, no more will come.
+// A pool of idle workers sleeps for good, too, if nothing has work for it: it looks like coroutines that wait
+// for each other. The difference is where work would come from: a thread that runs no coroutines, or a
+// descriptor whose events woke the loop before. If there is neither, no more work will come.
 #include "analyze/parked/parked_idle.h"
 
 bool parked_idle_threads(const struct image *m)

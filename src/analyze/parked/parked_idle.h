@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// parked_idle.h - may those that are parked be idle workers, to whom the program gave work before?
+// parked_idle.h - can parked coroutines be idle workers, to which the program gave work before?
 #pragma once
 
 #include <stdbool.h>

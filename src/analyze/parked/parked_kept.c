@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// A permit was taken, or a lock, and the function that took it returned early, threw an exception or ended
-// its thread. Who did that may live on, in its loop, or be gone: nobody has the permit any more, and those
-// who come wait for good. A healthy pool has somebody in it, who is late: with the permit, behind the place
-// where the others wait. So a place counts only if all of these hold:
+// A permit or a lock was taken, and the function that took it returned early, threw an exception or ended its
+// coroutine. That coroutine may live on in its loop, or be gone: nothing holds the permit any more, and those
+// that come wait for good. A healthy pool has a late holder in it, past the place where the others wait. So a
+// place counts only if all of these hold:
 // - Two or more wait there, for more than two seconds and fifty times the longest wait of one that was
 //   resumed from there.
-// - It is left as a lock is: some went past it before anybody waited, and each that was resumed was so right
+// - It is left as a lock is: some went past it before any waited, and each that was resumed was so right
 //   after one that was past it, never while all of them waited.
-// - Nobody who lives is past it (parked_holders.h).
-// - Others go on, or a loop does, or all loops have gone to sleep since.
+// - No living coroutine is past it (parked_holders.h).
+// - Others or a loop go on, or all loops have gone to sleep since.
 // It is SUSPECT at most: a permit can outlive the function that took it.
 #include "analyze/parked/parked_kept.h"
 

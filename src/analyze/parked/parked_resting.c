@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A program that sleeps for good resumes nobody any more. Those that are parked then are idle workers, or
-// something that they wait for did not come: a signal that was sent before they waited, a place in a pool
-// that was not given back. Workers do not end while the program lives; of those that do a job each, others
-// that were made at the same place have ended, or others that stood where it stands. So such a one is told,
-// at most SUSPECT: the last worker of a pool that shrinks looks the same, and a program may sleep until it is
+// A program that sleeps for good resumes nothing any more. Coroutines that are parked then are idle workers,
+// or what they wait for did not come: a signal that was sent before they waited, a place in a pool that was
+// not given back. Workers do not end while the program lives. Of coroutines that do one job each, others that
+// were created at the same place, or were suspended at the same place, have ended. Such a one is reported,
+// SUSPECT at most: the last worker of a pool that shrinks looks the same, and a program may sleep until it is
 // killed.
 #include "analyze/parked/parked_resting.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// parked_resting.h - CTP003: who is parked in a program that sleeps for good, while main waits for nobody.
+// parked_resting.h - CTP003 in a program that sleeps for good while main waits for no coroutine.
 #pragma once
 
 #include "analyze/case/pass.h"

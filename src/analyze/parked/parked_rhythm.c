@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// A timer that was stopped, an entry of a heap that went with another's, a job that was dropped where it
-// failed: one of several coroutines that were made at the same place is not resumed any more, and the others
-// go on. Nothing in the tables tells it from an idle worker, but that one comes to rest little by little, as
-// work gets less, or with most others. So it counts only if all of these hold: its own waits were alike, and
-// so are those of the others; they are resumed as often as before, and are more than those who stopped; and
-// it waits for more than ten times its longest wait, three times the longest of all, and a second. It is
-// SUSPECT at most. Who lost a record of it does not know its rhythm, and says nothing.
+// A timer was stopped, an entry of a heap was removed with another's, or a job was dropped where it failed:
+// one of several coroutines that were created at the same place is not resumed any more, and the others go
+// on. The tables do not tell it from an idle worker, but a worker comes to rest little by little, as work
+// gets less, or with most others. So it counts only if all of these hold: its own waits were alike, and so
+// are those of the others; they are resumed as often as before, and are more than those that stopped; and it
+// has waited more than ten times its longest wait, three times the longest of all, and a second. It is
+// SUSPECT at most. If a record of it was lost, its rhythm is not known, and nothing is said.
 #include "analyze/parked/parked_rhythm.h"
 
 #include <errno.h>

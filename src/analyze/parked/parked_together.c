@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Those who use a lock, or a pool of connections, resume each other: one who waits is resumed by one who has
-// it. If one of them keeps it, by an early return or because it takes it twice, all of them wait some day.
-// Idle workers all wait, too, but what resumes them comes from elsewhere: one of them was resumed before
-// while all waited, as soon as there was work. So a place counts only if that never was so in the whole
-// history, though several were resumed from there, most of them right after another of them had run; if all
-// that use it wait there now, for more than ten times the longest wait there, and a second; and if others go
-// on, or a loop. One that was made alike, and never waited there, may have gone past, and have it: it counts
-// as none only where those were who came. Two that send each other requests wait at places of their own, and
-// are taken together. It is SUSPECT at most: workers that were never idle at the same time, until there was
-// no more work, look the same.
+// The users of a lock or of a pool of connections resume each other: a waiter is resumed by one that has it.
+// If one of them keeps it, by an early return or because it takes it twice, all of them wait some day. Idle
+// workers all wait, too, but what resumes them comes from elsewhere: one of them was resumed while all
+// waited, as soon as there was work. So a place counts only if that never happened in the whole history,
+// though several were resumed from there, most of them right after another of them had run; if all that use
+// it wait there now, for more than ten times the longest wait there, and a second; and if others or a loop go
+// on. One that was created alike and never waited there may have gone past, and hold it: it counts as none
+// only if it is where those were that came. Two that send each other requests wait at places of their own,
+// and are taken together. It is SUSPECT at most: workers that were never idle at the same time, until there
+// was no more work, look the same.
 #include "analyze/parked/parked_together.h"
 
 #include <inttypes.h>

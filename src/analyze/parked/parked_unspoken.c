@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A coroutine waits to read from a pipe, socketpair or eventfd of the program's own to which nobody has ever
+// A coroutine waits to read from a pipe, socketpair or eventfd of the program's own to which nothing was ever
 // written, and the program is quiet: every thread sleeps for good, and no other process holds the other end.
-// Whoever should have written is asleep, or is none. An idle worker that waits for its first work looks the
-// same: so it is a fact, and no finding.
+// The writer is asleep, or there is none. An idle worker that waits for its first work looks the same: so it
+// is a fact, and no finding.
 #include "analyze/parked/parked_unspoken.h"
 
 #include <inttypes.h>

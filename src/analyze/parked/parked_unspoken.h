@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// parked_unspoken.h - coroutines that wait for what nobody has ever said, in a program that sleeps for good
+// parked_unspoken.h - coroutines that wait to read what was never written, in a program that sleeps for good
 // (CTP003).
 #pragma once
 
