@@ -70,13 +70,23 @@ static inline bool ctp_stopped_short(const struct ctp_fd *f, const struct ctp_st
 	       !c->nwaits && f->event_time && f->event_time < c->since && !ctp_in_pool(c);
 }
 
-// F's registration went with its last event: it was a one-shot, or it was taken out. C alone has read F
-// since, not until EAGAIN, and stands without a known wait. It may have forgotten to arm F again; or it does
-// not want more of F now.
+// F's one registration asks for nothing any more: an EPOLL_CTL_MOD to 0, or to errors and the peer's end
+// alone.
+static inline bool ctp_masked(const struct ctp_fd *f)
+{
+	const uint32_t beside = EPOLLRDHUP | EPOLLERR | EPOLLHUP;
+	return f->reg_epfd >= 0 && !(f->flags & CTP_FD_MANYREGS) &&
+	       !(f->reg_events & CTP_REG_EVENTS & ~beside);
+}
+
+// F's registration went with its last event: it was a one-shot, or it was taken out, or asks for nothing now.
+// C alone has read F since, not until EAGAIN, and stands without a known wait. It may have forgotten to arm F
+// again; or it does not want more of F now.
 static inline bool ctp_left_unread(const struct ctp_fd *f, const struct ctp_state *c)
 {
 	const uint32_t once = EPOLLIN | EPOLLONESHOT;
-	bool gone = f->reg_epfd < 0 || ((f->reg_events & once) == once && f->event_time >= f->reg_time);
+	bool gone = f->reg_epfd < 0 || ctp_masked(f) ||
+		    ((f->reg_events & once) == once && f->event_time >= f->reg_time);
 	uint64_t whose = f->learned ? f->learned : f->leads & CTP_ID_MASK;
 	return gone && f->reg_time && f->event_time && f->event_time < c->since && f->last_in == c->id &&
 	       (!whose || whose == c->id) && !c->tried && !c->nwaits && !ctp_in_pool(c);

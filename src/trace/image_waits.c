@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#include "ctp/late.h"
 #include "ctp/polled.h"
 #include "ctp/wait_inference.h"
 
@@ -109,13 +108,12 @@ static int mark_rows(struct image *m)
 	return 0;
 }
 
-// Its registration was one-shot, and the event came while it stood here: nothing more will.
-static bool is_spent(const struct image *m, const struct ctp_state *s, const struct ctp_wait *wait)
+// Its registration was one-shot, and the event has come, before it suspended perhaps: nothing more will.
+static bool is_spent(const struct image *m, const struct ctp_wait *wait)
 {
 	const struct ctp_fd *f = image_fd(m, wait->fd);
 	return f && f->life == CTP_FD_OPEN && f->gen == wait->gen && (f->reg_events & EPOLLONESHOT) &&
-	       !(f->flags & CTP_FD_MANYREGS) && f->event_time >= ctp_state_latest(s) &&
-	       f->event_time >= f->reg_time;
+	       !(f->flags & CTP_FD_MANYREGS) && f->event_time && f->event_time >= f->reg_time;
 }
 
 void image_waits_count(struct image *m, size_t row)
@@ -123,7 +121,7 @@ void image_waits_count(struct image *m, size_t row)
 	const struct ctp_state *s = image_state(m, row);
 	unsigned n = image_nwaits(s), live = 0;
 	for (unsigned i = 0; i < n; i++)
-		live += image_wait_is_live(m, &s->waits[i]) && !is_spent(m, s, &s->waits[i]);
+		live += image_wait_is_live(m, &s->waits[i]) && !is_spent(m, &s->waits[i]);
 	m->counts.suspended++;
 	if (n ? live == n : (m->row_flags[row] & IMAGE_ROW_LIVE) != 0) {
 		m->counts.healthy++;

@@ -20,7 +20,7 @@ FATES = {
     "kept": ("CTP001", ("proven",), 2),
     "reused": ("CTP001", ("proven",), 3),
     "tick": ("CTP001", ("likely",), 2),
-    "left": ("CTP002", ("likely",), 2),
+    "left": ("CTP002", ("suspect",), 2),  # as a pause, for all that the tables tell
 }
 CLOSURES = {"kept": "quiet", "reused": "quiet"}
 

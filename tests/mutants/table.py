@@ -462,7 +462,7 @@ m("|| (rows->n && s->unregistered))", ")", "a row that is made again is none")
 m("(turns && !passed)", "turns", "a loop that naps outside its sets may come to each of them for ever")
 m("turns && waited && turned", "turns && turned", "a loop that naps passes by a set at once")
 m("	if (*l->hidden)", "	if (0)", "a set that /proc does not show has no row")
-m("else if (full >= 0)", "else if (0)", "a source is left out for good while its sink is full")
+m("else if (!stuck_wait_full(s) && is_full_until(l, s))", "else if (0)", "a source is left out for good while its sink is full")
 
 m = of("src/engine/suspects/stuck_wait.c", "unit:stuck_wait")
 m("return mode != O_RDONLY;", "return true;", "the end of a pipe that is read may have room")

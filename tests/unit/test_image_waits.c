@@ -7,11 +7,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sys/epoll.h>
+
 #include "tables.h"
 
 enum { ID = 41, OTHER = 42, HERE = 5, ELSEWHERE = 6 };
 
 static struct tables t;
+static struct ctp_state *c;
 static struct ctp_fd *f;
 
 // A coroutine, and a descriptor that is registered in a set.
@@ -19,7 +22,7 @@ static int setup(void **state)
 {
 	(void)state;
 	tables_init(&t);
-	tables_suspended(&t, ID, HERE, 10);
+	c = tables_suspended(&t, ID, HERE, 10);
 	f = tables_fd(&t, 7, 1);
 	f->reg_epfd = 3;
 	f->reg_time = 1;
@@ -103,6 +106,26 @@ static void its_own_eventfd_wakes_it(void **state)
 	are(1, 0);
 }
 
+// It had to wait for what was registered once, and whose event came before: that has gone with it.
+static void its_one_shot_has_fired_already(void **state)
+{
+	(void)state;
+	tables_wait(c, 7, 1, CTP_WAIT_EAGAIN);
+	f->reg_events = EPOLLIN | EPOLLONESHOT;
+	f->event_time = 5;
+	are(0, 0);
+}
+
+static void its_one_shot_was_armed_again(void **state)
+{
+	(void)state;
+	tables_wait(c, 7, 1, CTP_WAIT_EAGAIN);
+	f->reg_events = EPOLLIN | EPOLLONESHOT;
+	f->event_time = 5;
+	f->reg_time = 12;
+	are(1, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -112,6 +135,8 @@ int main(void)
 					   TEST(it_was_woken_elsewhere),
 					   TEST(it_had_to_wait_for_it_and_was_woken_elsewhere),
 					   TEST(others_are_woken_for_it),
-					   TEST(its_own_eventfd_wakes_it)};
+					   TEST(its_own_eventfd_wakes_it),
+					   TEST(its_one_shot_has_fired_already),
+					   TEST(its_one_shot_was_armed_again)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -273,6 +273,16 @@ static void test_wait(void **state)
 	assert_int_equal(verdict(), VERDICT_LIKELY); // the other is alive, but nothing leads to it
 	without(PROOF_P6A, HOLDS_FALSE);
 	assert_int_equal(verdict(), VERDICT_SUSPECT); // it may wait for either
+	c.waits[1].how |= CTP_WAIT_EAGAIN; // it was told to wait for the other: still it may be for either
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	cand.was.last_out = cand.closer; // not for what nobody but the closer has used
+	assert_int_equal(verdict(), VERDICT_NONE);
+	cand.was.last_in = 77;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	cand.was.learned = cand.closer;
+	assert_int_equal(verdict(), VERDICT_NONE);
+	cand.was.learned = cand.was.last_in = cand.was.last_out = 0;
+	c.waits[1].how = CTP_WAIT_REGISTERED;
 	c.waits[0].how |= CTP_WAIT_EAGAIN; // it was told to wait for the one that is closed
 	assert_int_equal(verdict(), VERDICT_LIKELY);
 	c.waits[1].how |= CTP_WAIT_EAGAIN;

@@ -183,6 +183,21 @@ static void what_was_left_unread(void **state)
 	assert_int_equal(verdict(2), VERDICT_SUSPECT);
 }
 
+// The same where the registration asks for nothing.
+static void what_was_left_unread_behind_a_mask(void **state)
+{
+	(void)state;
+	fd.f.learned_stack = 6;
+	fd.f.reg_time = 950;
+	fd.f.last_in = 41;
+	station.c.nwaits = 0;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	seen.left_unread = true;
+	assert_int_equal(verdict(2), VERDICT_SUSPECT);
+	station.c.flags |= CTP_STATE_AGAIN; // others go on from there
+	assert_int_equal(verdict(2), VERDICT_NONE);
+}
+
 // It stands where others go on from, but somebody meant to register its descriptor when it had suspended.
 static void what_is_answered_and_refused(void **state)
 {
@@ -463,6 +478,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_set_that_nobody_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_left_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_left_unread_behind_a_mask, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_answered_and_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_refused_on_its_behalf, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_another_process_shares, setup, teardown),

@@ -320,6 +320,12 @@ static void p3_of_a_mask(void **state)
 	while (write(sink[1], "full", 4) > 0)
 		;
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_OPEN); // what it would read has no place to go
+	s.unregistered = false;
+	assert_int_equal(judged(1, 0, ALONE, EPOLLERR | EPOLLHUP), HOLDS_TRUE);
+	s.masked = true;
+	assert_int_equal(judged(1, 0, ALONE, EPOLLERR | EPOLLHUP), HOLDS_OPEN);
+	s.masked = false;
+	s.unregistered = true;
 	rows[1].events = EPOLLIN;
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_TRUE);
 	l.registrations.n = 1;
@@ -329,6 +335,9 @@ static void p3_of_a_mask(void **state)
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_OPEN);
 	l.hidden[0] = '\0';
 	s.unregistered = false;
+	s.masked = true;
+	assert_int_equal(judged(1, 0, ALONE, EPOLLERR | EPOLLHUP), HOLDS_TRUE);
+	s.masked = false;
 	s.s.waits[0].how |= CTP_WAIT_REFUSED;
 	assert_int_equal(judged(0, 0, -1, 0), HOLDS_TRUE);
 	tasks[1].nr = SYS_read; // a thread waits for it by itself

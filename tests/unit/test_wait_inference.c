@@ -238,7 +238,16 @@ static void who_left_some_of_what_was_registered_once(void **state)
 	assert_false(ctp_left_unread(&f, &c)); // armed again
 	f.reg_time = 50;
 	f.reg_events = EPOLLIN;
+	f.reg_epfd = 4;
 	assert_false(ctp_left_unread(&f, &c)); // its events come on
+	f.reg_events = EPOLLOUT;
+	assert_false(ctp_left_unread(&f, &c)); // it is told of room
+	f.reg_events = EPOLLRDHUP;
+	assert_true(ctp_left_unread(&f, &c)); // its registration asks for nothing
+	f.flags = CTP_FD_MANYREGS;
+	assert_false(ctp_left_unread(&f, &c));
+	f.flags = 0;
+	f.reg_events = EPOLLIN;
 	f.reg_epfd = -1;
 	assert_true(ctp_left_unread(&f, &c)); // it was taken out
 	f.last_in = ME | CTP_FD_SEVERAL;

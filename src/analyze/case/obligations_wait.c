@@ -86,6 +86,28 @@ static enum holds only_wait(const struct suspect *s, bool *told)
 	return only;
 }
 
+// Did events of it resume this entity, or did nobody else read or write it?
+static bool is_users(const struct ctp_fd *f, uint64_t id)
+{
+	uint64_t in = f->last_in, out = f->last_out;
+	return f->learned == id || ((in || out) && (!in || in == id) && (!out || out == id));
+}
+
+// Its last try, of another that is open, had to wait. It registered this one for somebody else, who has used
+// it, and closed it then.
+static bool was_closers(const struct suspect *s)
+{
+	const struct ctp_cand *end = s->cand;
+	if (!s->wait || said_eagain(s) || !end->closer || !is_users(&end->was, end->closer))
+		return false;
+	for (unsigned i = 0; i < image_nwaits(s->state); i++) {
+		const struct ctp_wait *w = &s->state->waits[i];
+		if (!image_end_of(s->image, w->fd, w->gen) && ctp_told_alone(w, s->wait))
+			return true;
+	}
+	return false;
+}
+
 void obligations_beside(struct obligations *o, const struct suspect *s, enum beside is)
 {
 	const struct witness_beside *seen = s->witness ? &s->witness->beside : NULL;
@@ -141,6 +163,8 @@ void obligations_wait(struct obligations *o, const struct suspect *s)
 	o->weak = led == HOLDS_OPEN && (s->cand->was.adder != s->state->id || may_be_done(s) || o->pooled);
 	if (led == HOLDS_FALSE)
 		say(o, PROOF_P2, HOLDS_FALSE, "no registration led to it");
+	else if (was_closers(s))
+		say(o, PROOF_P2, HOLDS_FALSE, "it registered it for its closer, and waits for another");
 	else if (s->state->flags & CTP_STATE_MOREWAITS)
 		say(o, PROOF_P2, HOLDS_FALSE, "it waits for more things than were kept");
 	else if (o->weak && (beside || only == HOLDS_FALSE) &&

@@ -193,7 +193,7 @@ static bool is_wrote(const struct suspect *s)
 // left out already: only the engine saw that it does so still.
 static enum verdict of_open(const struct suspect *s, const struct obligations *o)
 {
-	if (o->weak && is_unregistered(s))
+	if (o->weak && (is_unregistered(s) || left_unread_only(s)))
 		return left_unread_conclude(s, o);
 	if (o->weak)
 		return stuck_holds(o, PROOF_P0) && stuck_holds(o, PROOF_P5) ? VERDICT_SUSPECT : VERDICT_NONE;
@@ -285,6 +285,14 @@ static void describe_open(struct verdict_case *c, const struct ctp_fd *fd, struc
 		if (fd && fd->reg_epfd >= 0)
 			case_event(c, fd->reg_time, fd->reg_by,
 				   results_text(out, "registers fd %d#%u for other events", c->fd, c->gen));
+	} else if (left_unread_only(&c->about)) {
+		c->claim =
+			"may wait for what is there to be read of a descriptor whose registration asks for nothing";
+		c->fix =
+			"give the interest back by what stays the same meanwhile: the descriptor, not a place in a list";
+		if (fd)
+			case_event(c, fd->reg_time, fd->reg_by,
+				   results_text(out, "registers fd %d#%u for no events", c->fd, c->gen));
 	} else {
 		c->claim = "waits for an event that its descriptor's registration leaves out";
 		c->fix = "register the descriptor for what is waited for before each wait";
@@ -364,6 +372,11 @@ const struct pass pass_removed = {
 		"So is one whose read said EAGAIN, and that asks for urgent data (EPOLLPRI) or for the peer's end\n"
 		"(EPOLLRDHUP) alone, once there is something to read; here, and in poll or select, too; and of\n"
 		"the end of a pipe that is read one that asks for EPOLLOUT, which never comes there.\n"
+		"\n"
+		"One that took its own interest away after it had read something, and stands without a known wait\n"
+		"while bytes stay unread, is SUSPECT if nobody ever went on from there: to give the interest back may\n"
+		"have been forgotten. A set that poll or select was given without the descriptor may be a pause, too:\n"
+		"SUSPECT.\n"
 		"\n"
 		"Where something else resumed a coroutine that had read in vain, such as its deadline, and it waits\n"
 		"again without a registration while bytes stay unread, that is SUSPECT as well.\n"

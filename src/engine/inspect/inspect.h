@@ -52,12 +52,13 @@ struct suspect {
 	unsigned ticking; // of a timer that others left disarmed: others made in one place with it that
 			  // expire on
 	bool unregistered; // F was registered once, and is nowhere now: asked only while it is ready
-	bool wrote;        // it wrote in vain, and is registered for reading only: CTP002
-	bool wrong_mask;   // it read in vain, and is registered for neither what comes nor room: CTP002
-	bool may_be_left;  // P2 is open: only what is there to be read speaks for F (unheard.h)
-	bool left;         // and so it was, at two looks at least, for a second
-	bool left_timed;   // while threads slept with timeouts, perhaps until some deadline
-	uint64_t left_ns;  // the first of these; 0: it was not
+	bool masked;      // its registration asks for nothing, and what it left there to be read speaks for F
+	bool wrote;       // it wrote in vain, and is registered for reading only: CTP002
+	bool wrong_mask;  // it read in vain, and is registered for neither what comes nor room: CTP002
+	bool may_be_left; // P2 is open: only what is there to be read speaks for F (unheard.h)
+	bool left;        // and so it was, at two looks at least, for a second
+	bool left_timed;  // while threads slept with timeouts, perhaps until some deadline
+	uint64_t left_ns; // the first of these; 0: it was not
 	uint64_t timer_ns; // the longest of these when last seen; 0: none
 	int64_t queued;    // so many bytes it has to be read, where no thread sleeps; 0: that was not asked
 	bool put_off;      // its event came, and a timer of the program's may be what its turn waits for

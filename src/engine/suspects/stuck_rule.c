@@ -121,6 +121,10 @@ enum ctp_rule stuck_rule(struct stuck_walk *w, struct suspect *x)
 		x->ready = ask ? stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x)) : -1;
 		if (unheard_masked(x, events, firm))
 			return RULE_REMOVED;
+		w->watch |= x->wait < 0 && unheard_find_left(x, firm, &w->queued, w->pid, w->asleep, late);
+		x->masked = x->wait < 0 && x->may_be_left;
+		if (x->masked)
+			return RULE_REMOVED;
 	}
 	if (unheard_wrote(x, events) || unheard_connects_in_vain(x, events)) {
 		x->wrote = true;

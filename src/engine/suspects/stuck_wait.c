@@ -29,7 +29,7 @@ uint32_t stuck_wait_directions(const struct suspect *s)
 	uint32_t e = s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events;
 	uint32_t in = EPOLLIN | EPOLLRDNORM | EPOLLRDBAND | EPOLLPRI | EPOLLRDHUP,
 		 out = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
-	if (s->wait < 0 && s->c.was.reg_epfd < 0)
+	if (s->wait < 0 && (s->c.was.reg_epfd < 0 || ctp_masked(&s->c.was)))
 		return EPOLLIN; // as stuck_wait_needed()
 	if (s->wrote)
 		return EPOLLOUT;

@@ -117,7 +117,7 @@ bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f)
 	if (f->reg_epfd < 0)
 		return (f->flags & (CTP_FD_REFUSED | CTP_FD_LISTENS)) || f->event_time ||
 		       (f->reg_time && f->waiter[0]);
-	if (f->flags & CTP_FD_WROTE)
+	if ((f->flags & CTP_FD_WROTE) || (f->event_time && ctp_masked(f)))
 		return true;
 	if ((f->waiter[0] && !(f->reg_events & DATA_EVENTS)) ||
 	    (f->waiter[1] && !(f->reg_events & OUT_EVENTS)))

@@ -91,7 +91,7 @@ static bool put_off(const struct inspection *l, struct suspect *s, const struct 
 	if (s->put_off)
 		return false;
 	inspect_say(a, HOLDS_OPEN, "%s: the program has %s",
-		    s->unregistered || s->wrong_mask || s->wrote || stuck_wait_full(s) ?
+		    s->unregistered || s->masked || s->wrong_mask || s->wrote || stuck_wait_full(s) ?
 			    "it may be registered again later" :
 			    "its event came, and its resume may be delayed",
 		    timer->what);
@@ -258,7 +258,7 @@ static void timer(struct inspection *l, struct suspect *s, const struct registra
 static bool queries_ready(const struct suspect *s)
 {
 	return s->rule == RULE_MISSED_EDGE || s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED ||
-	       s->rule == RULE_WRONG_WAITER || s->unregistered || s->wrote || s->wrong_mask;
+	       s->rule == RULE_WRONG_WAITER || s->unregistered || s->masked || s->wrote || s->wrong_mask;
 }
 
 // A thread that is awake, and has not made three complete turns since; 0: none.
@@ -361,12 +361,13 @@ static void judge_p3(struct inspection *l, struct suspect *s, const struct own_t
 	}
 	s->c.was = f;
 	struct registrations_of o = registrations_of(l, s);
-	s->may_be_left = (s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED || s->unregistered) &&
-			 unheard_may_be_left(s, stuck_wait_firm(s, l->pid));
+	s->may_be_left =
+		(s->rule == RULE_ONESHOT || s->rule == RULE_DELIVERED || s->unregistered || s->masked) &&
+		unheard_may_be_left(s, stuck_wait_firm(s, l->pid));
 	bool is_ready = ready(l, s, &o, q);
 	note_left(l, s);
 	if (!is_ready || !could_accept(l, s) ||
-	    ((s->unregistered || s->wrong_mask || (s->wrote && !o.n) || stuck_wait_full(s)) &&
+	    ((s->unregistered || s->masked || s->wrong_mask || (s->wrote && !o.n) || stuck_wait_full(s)) &&
 	     put_off(l, s, set, a)))
 		return;
 	if (s->rule == RULE_ONESHOT)

@@ -39,19 +39,27 @@ int unheard_full_one(const struct inspection *l)
 	return -1;
 }
 
+// A sink that is full may be why F is left out. True: said.
+static bool is_full_until(const struct inspection *l, struct suspect *s)
+{
+	int full = unheard_full_one(l);
+	if (full >= 0)
+		inspect_say(
+			&s->a[PROOF_P3], HOLDS_OPEN,
+			"fd %d is full, and a loop waits for it to take more: fd %d#%u may be left out until then",
+			full, s->c.fd, s->c.gen);
+	return full >= 0;
+}
+
 // Its registration went with an event that it had, and none was made since.
 static void unregistered(struct inspection *l, struct suspect *s)
 {
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	bool polled = s->c.was.polled || s->c.was.polled_out, refused = s->c.was.flags & CTP_FD_REFUSED;
-	int full = *l->hidden || stuck_wait_full(s) ? -1 : unheard_full_one(l);
 	if (*l->hidden)
 		inspect_say(a, HOLDS_OPEN, "%.180s: it may be registered there", l->hidden);
-	else if (full >= 0)
-		inspect_say(
-			a, HOLDS_OPEN,
-			"fd %d is full, and a loop waits for it to take more: fd %d#%u may be left out until then",
-			full, s->c.fd, s->c.gen);
+	else if (!stuck_wait_full(s) && is_full_until(l, s))
+		return;
 	else if (stuck_wait_full(s))
 		inspect_say(
 			a, HOLDS_TRUE,
@@ -77,7 +85,6 @@ static void wrong_mask(struct inspection *l, struct suspect *s, const struct unh
 	struct inspect_answer *a = &s->a[PROOF_P3];
 	char names[96] = "no events", where[48] = "in the set that a thread polls, with";
 	uint32_t events = rows->events;
-	int full = unheard_full_one(l);
 	for (size_t i = 0; !rows->n && l->polled && i < l->tasks.n; i++)
 		for (size_t k = 0; k < l->polled[i].n; k++)
 			events |= l->polled[i].v[k].fd == s->c.fd ? l->polled[i].v[k].events : 0;
@@ -85,12 +92,7 @@ static void wrong_mask(struct inspection *l, struct suspect *s, const struct unh
 		snprintf(where, sizeof(where), "registered in epoll fd %d for", rows->epfd);
 	if (events & (EPOLLRDHUP | EPOLLPRI | OUT_EVENTS))
 		words_events(events & (EPOLLRDHUP | EPOLLPRI | OUT_EVENTS), names, sizeof(names));
-	if (full >= 0)
-		inspect_say(
-			a, HOLDS_OPEN,
-			"fd %d is full, and a loop waits for it to take more: fd %d#%u may be left out until then",
-			full, s->c.fd, s->c.gen);
-	else
+	if (!is_full_until(l, s))
 		inspect_say(a, HOLDS_TRUE,
 			    "fd %d#%u is readable, and its last read had to wait; it is %s %s, not EPOLLIN",
 			    s->c.fd, s->c.gen, where, names);
@@ -124,6 +126,8 @@ static void without_event(struct inspection *l, struct suspect *s, const struct 
 		wrong_mask(l, s, rows);
 	else if (s->wrote)
 		wrote(s, rows);
+	else if (s->masked && is_full_until(l, s))
+		return;
 	else if (rows->n)
 		kernel_say_masked(s, rows->epfd, rows->events);
 	else
