@@ -41,6 +41,13 @@ json_t *json_hex(uint64_t v)
 	return json_string(text);
 }
 
+bool json_line(FILE *out, json_t *o)
+{
+	bool written = o && !json_dumpf(o, out, JSON_COMPACT) && fputc('\n', out) != EOF;
+	json_decref(o);
+	return written;
+}
+
 // As getline, but memory does not grow with what a file claims to be a line.
 static size_t get_line(char *line, size_t most, FILE *f)
 {

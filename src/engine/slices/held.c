@@ -125,9 +125,7 @@ static void write_line(FILE *out, pid_t pid, const struct held *h)
 	names_of(pid, h->i.value[LOCK], name, sizeof(name));
 	if (*name)
 		json_object_set_new(o, "lock_name", json_text(name));
-	json_dumpf(o, out, JSON_COMPACT);
-	fputc('\n', out);
-	json_decref(o);
+	json_line(out, o);
 }
 
 void held_write(FILE *out, const struct ctp_region *r, pid_t pid)

@@ -175,9 +175,7 @@ static void write_line(FILE *out, const struct ctp_state *s, const struct stack 
 			      json_count(k->hi - k->lo), "unused", json_count(k->mark - k->lo), "stack", a);
 	if (!o)
 		return;
-	json_dumpf(o, out, JSON_COMPACT);
-	fputc('\n', out);
-	json_decref(o);
+	json_line(out, o);
 }
 
 static void look_at(struct water *w, FILE *out, struct ctp_state *s)

@@ -135,10 +135,8 @@ static void write_line(const struct slice_sites *s, const struct site *k, const 
 		json_object_set_new(o, "stack", stack(&l->common));
 	else
 		add_block(o, &l->block);
-	json_dumpf(o, s->out, JSON_COMPACT);
-	fputc('\n', s->out);
+	json_line(s->out, o);
 	fflush(s->out);
-	json_decref(o);
 }
 
 void slice_sites_note(struct slice_sites *s, unsigned rule, const struct slice *l, uint64_t ns, bool over)

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/json.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 
@@ -25,9 +26,7 @@ static void write_row(FILE *out, const struct pair *p, const struct ctp_destroye
 			      "symbol", p->symbol, "count", (json_int_t)d->count, "first",
 			      (json_int_t)d->first, "longest", (json_int_t)d->longest, "created_stack",
 			      (json_int_t)d->stack, "stack", (json_int_t)d->by);
-	if (o && !json_dumpf(o, out, JSON_COMPACT))
-		fputc('\n', out);
-	json_decref(o);
+	json_line(out, o);
 }
 
 static struct ctp_walk rows(const struct ctp_region *r)

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/grow.h"
+#include "base/json.h"
 #include "base/search.h"
 #include "ctp/births.h"
 #include "engine/stackless/frame_digest.h"
@@ -131,13 +132,6 @@ static bool on_stacks(struct lasting *l, pid_t pid, uint64_t deadline)
 	return all && read;
 }
 
-static void put(FILE *out, json_t *o)
-{
-	if (o && !json_dumpf(o, out, JSON_COMPACT))
-		fputc('\n', out);
-	json_decref(o);
-}
-
 void lasting_control(const struct lasting *l, FILE *out)
 {
 	char text[200];
@@ -148,8 +142,8 @@ void lasting_control(const struct lasting *l, FILE *out)
 		"nothing led to the frame at 0x%llx either, which was resumed or destroyed later: the program keeps "
 		"coroutines in a form that is not searched for",
 		(unsigned long long)l->control);
-	put(out, json_pack("{s:i, s:s, s:I, s:s}", "v", 1, "what", "control", "id", (json_int_t)l->control,
-			   "text", text));
+	json_line(out, json_pack("{s:i, s:s, s:I, s:s}", "v", 1, "what", "control", "id",
+				 (json_int_t)l->control, "text", text));
 	fflush(out);
 }
 
@@ -158,8 +152,8 @@ static void forget_gone(struct lasting *l, FILE *out)
 	size_t kept = 0;
 	for (size_t i = 0; i < l->n; i++)
 		if (l->v[i].gone)
-			put(out, json_pack("{s:i, s:s, s:I}", "v", 1, "what", "withdrawn", "id",
-					   (json_int_t)l->v[i].at));
+			json_line(out, json_pack("{s:i, s:s, s:I}", "v", 1, "what", "withdrawn", "id",
+						 (json_int_t)l->v[i].at));
 		else
 			l->v[kept++] = l->v[i];
 	l->n = kept;
@@ -190,7 +184,7 @@ void lasting_doubt(struct lasting *l, FILE *out, const char *why)
 	if (l->doubted || !l->n)
 		return;
 	l->doubted = true;
-	put(out, json_pack("{s:i, s:s, s:s}", "v", 1, "what", "doubt", "why", why));
+	json_line(out, json_pack("{s:i, s:s, s:s}", "v", 1, "what", "doubt", "why", why));
 	fflush(out);
 }
 

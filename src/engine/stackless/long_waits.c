@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/json.h"
 #include "engine/stackless/stackless_stack.h"
 
 #define LONG_NS 1000000000ULL
@@ -107,18 +108,12 @@ struct sums {
 	uint64_t n, armed, least_ns, most_ns;
 };
 
-static void put(FILE *out, json_t *o)
-{
-	if (o && !json_dumpf(o, out, JSON_COMPACT))
-		fputc('\n', out);
-	json_decref(o);
-}
-
 static void put_waits(FILE *out, const struct long_place *p, const struct sums *s)
 {
-	put(out, json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:O}", "v", 1, "what", "waits", "symbol",
-			   p->symbol, "count", (json_int_t)s->n, "armed", (json_int_t)s->armed, "least_ns",
-			   (json_int_t)s->least_ns, "most_ns", (json_int_t)s->most_ns, "stack", p->stack));
+	json_line(out,
+		  json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:O}", "v", 1, "what", "waits", "symbol",
+			    p->symbol, "count", (json_int_t)s->n, "armed", (json_int_t)s->armed, "least_ns",
+			    (json_int_t)s->least_ns, "most_ns", (json_int_t)s->most_ns, "stack", p->stack));
 }
 
 // Where the lines belong: in the place of the last ones, unless others came behind them.
@@ -150,8 +145,8 @@ void long_waits_write(struct long_waits *w, FILE *out, uint64_t ns, enum long_wa
 	if (!seek(w, out))
 		return;
 	if (of != LONG_FULL)
-		put(out, json_pack("{s:i, s:s, s:I, s:b}", "v", 1, "what", "again", "ns", (json_int_t)ns,
-				   "still", of == LONG_STILL));
+		json_line(out, json_pack("{s:i, s:s, s:I, s:b}", "v", 1, "what", "again", "ns",
+					 (json_int_t)ns, "still", of == LONG_STILL));
 	for (size_t i = 0; i < w->nplaces; i++) {
 		fputs(w->places[i].lines, out);
 		if (s[i].n)

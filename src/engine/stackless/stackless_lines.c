@@ -11,25 +11,12 @@
 #include <unistd.h>
 
 #include "base/idmap.h"
+#include "base/json.h"
 #include "ctp/births.h"
 #include "engine/stackless/destroyed.h"
 #include "engine/stackless/stackless_stack.h"
 
 enum { LINES_MOST = 10000 };
-
-static void put(FILE *out, json_t *o)
-{
-	if (o && !json_dumpf(o, out, JSON_COMPACT))
-		fputc('\n', out);
-	json_decref(o);
-}
-
-static json_t *hex(uint64_t v)
-{
-	char text[32];
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
-	return json_string(text);
-}
 
 static json_t *open_ways(const struct inspection *l, uint64_t id)
 {
@@ -81,11 +68,11 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 					      (json_int_t)b.creator, "stack", (json_int_t)b.stack));
 	if (o && one->promise_of)
 		json_object_set_new(o, "promise",
-				    json_pack("{s:o, s:I}", "of", hex(one->promise_of), "at",
+				    json_pack("{s:o, s:I}", "of", json_hex(one->promise_of), "at",
 					      (json_int_t)one->promise_at));
 	if (o && one->close)
 		json_object_set_new(o, "close", close_of(one->close));
-	put(out, o);
+	json_line(out, o);
 }
 
 static void counts(FILE *out, const struct awaiting *a, const struct inspection *l, uint64_t ns)
@@ -104,18 +91,19 @@ static void counts(FILE *out, const struct awaiting *a, const struct inspection 
 			  l->way                                              ? l->way :
 										"";
 	json_t *text = json_string(why);
-	put(out,
-	    json_pack(
-		    "{s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:s, s:I}",
-		    "v", 1, "what", "look", "ns", (json_int_t)ns, "look", l->final ? "final" : "live",
-		    "total", (json_int_t)a->list.n, "suspended", by_state[STACKLESS_SUSPENDED], "initial",
-		    by_state[STACKLESS_INITIAL], "final", by_state[STACKLESS_FINAL], "running",
-		    by_state[STACKLESS_RUNNING], "destroying", by_state[STACKLESS_DESTROYING],
-		    "may_have_ended", by_state[STACKLESS_ENDED], "undecided", open, "rings",
-		    l->registrations.uring > 0, "sent", *l->sent != 0, "quiet",
-		    l->n && l->who[0]->a[PROOF_P6B].holds == HOLDS_TRUE, "why",
-		    text ? text : json_string("?"), "way", l->way ? l->way : "", "scanned_bytes",
-		    (json_int_t)l->scanned_bytes));
+	json_line(
+		out,
+		json_pack(
+			"{s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:s, s:I}",
+			"v", 1, "what", "look", "ns", (json_int_t)ns, "look", l->final ? "final" : "live",
+			"total", (json_int_t)a->list.n, "suspended", by_state[STACKLESS_SUSPENDED], "initial",
+			by_state[STACKLESS_INITIAL], "final", by_state[STACKLESS_FINAL], "running",
+			by_state[STACKLESS_RUNNING], "destroying", by_state[STACKLESS_DESTROYING],
+			"may_have_ended", by_state[STACKLESS_ENDED], "undecided", open, "rings",
+			l->registrations.uring > 0, "sent", *l->sent != 0, "quiet",
+			l->n && l->who[0]->a[PROOF_P6B].holds == HOLDS_TRUE, "why",
+			text ? text : json_string("?"), "way", l->way ? l->way : "", "scanned_bytes",
+			(json_int_t)l->scanned_bytes));
 }
 
 void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspection *l, struct long_waits *w,
@@ -139,6 +127,7 @@ void stackless_lines_write(FILE *out, struct awaiting *a, const struct inspectio
 
 void stackless_lines_unseen(FILE *out, size_t functions)
 {
-	put(out, json_pack("{s:i, s:s, s:I}", "v", 1, "what", "unseen", "functions", (json_int_t)functions));
+	json_line(out,
+		  json_pack("{s:i, s:s, s:I}", "v", 1, "what", "unseen", "functions", (json_int_t)functions));
 	fflush(out);
 }

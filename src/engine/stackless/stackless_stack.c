@@ -3,19 +3,7 @@
 // Addresses are as if they were returned to, so that they are looked up like all others.
 #include "engine/stackless/stackless_stack.h"
 
-static void put(FILE *out, json_t *o)
-{
-	if (o && !json_dumpf(o, out, JSON_COMPACT))
-		fputc('\n', out);
-	json_decref(o);
-}
-
-static json_t *hex(uint64_t v)
-{
-	char text[32];
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)v);
-	return json_string(text);
-}
+#include "base/json.h"
 
 // For readers that do not know "place": GCC's landing has the line of the await, or the next one; Clang's
 // store has.
@@ -31,17 +19,19 @@ static json_t *steps(const struct suspension_step *v, unsigned n)
 	json_t *a = json_array();
 	for (unsigned i = 0; i < n; i++)
 		json_array_append_new(
-			a, v[i].calls ? json_pack("[o, o]", hex(v[i].at), hex(v[i].calls)) : hex(v[i].at));
+			a, v[i].calls ? json_pack("[o, o]", json_hex(v[i].at), json_hex(v[i].calls)) :
+					json_hex(v[i].at));
 	return a;
 }
 
 static void put_place(FILE *out, uint64_t pc, const struct suspension *c)
 {
-	put(out, json_pack("{s:i, s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "v", 1, "what",
-			   "place", "pc", hex(pc), "by", c->gcc ? "gcc" : "clang", "initial", (int)c->initial,
-			   "merged", (int)c->merged, "resume", hex(c->resume), "asks", hex(c->asks),
-			   "landing", hex(c->landing), "store", hex(c->store), "behind",
-			   steps(c->behind, c->nbehind), "before", steps(c->before, c->nbefore)));
+	json_line(out,
+		  json_pack("{s:i, s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "v", 1, "what",
+			    "place", "pc", json_hex(pc), "by", c->gcc ? "gcc" : "clang", "initial",
+			    (int)c->initial, "merged", (int)c->merged, "resume", json_hex(c->resume), "asks",
+			    json_hex(c->asks), "landing", json_hex(c->landing), "store", json_hex(c->store),
+			    "behind", steps(c->behind, c->nbehind), "before", steps(c->before, c->nbefore)));
 }
 
 // Each place is told once: debug information is needed to make a line of it. Two states may have one address:
@@ -70,7 +60,7 @@ json_t *stackless_stack_lines(FILE *out, struct awaiting *a, struct idmap *told,
 	for (size_t n = 0; row != STACKLESS_NONE && n < STACKLESS_STACK_MOST;
 	     n++, row = a->list.v[row].awaited_by) {
 		const struct suspension c = stackless_at(&a->list, &a->list.v[row]);
-		json_array_append_new(v, hex(told_place(out, told, &a->list.v[row], &c)));
+		json_array_append_new(v, json_hex(told_place(out, told, &a->list.v[row], &c)));
 	}
 	return v;
 }

@@ -12,6 +12,7 @@
 
 #include "base/grow.h"
 #include "base/idmap.h"
+#include "base/json.h"
 #include "ctp/late.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
@@ -359,9 +360,7 @@ void control_group_write(struct control_group *g, FILE *out, uint64_t ns)
 		return;
 	json_t *o = json_pack("{s:i, s:I, s:s, s:I, s:s}", "v", 1, "ns", (json_int_t)ns, "what", "control",
 			      "coroutine", (json_int_t)g->coroutine, "text", g->text);
-	if (o && !json_dumpf(o, out, JSON_COMPACT))
-		fputc('\n', out);
-	json_decref(o);
+	json_line(out, o);
 	fflush(out);
 	g->said = true;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/json.h"
 #include "ctp/seq.h"
 #include "ctp/there.h"
 #include "engine/witness/evidence.h"
@@ -284,11 +285,8 @@ static void write_lines(struct pass *p, FILE *out, const unsigned char *bits, ui
 			json_object_set_new(o, "ns", json_integer((json_int_t)proc_now_ns()));
 			json_object_set_new(o, "disarmed", json_true());
 		}
-		if (o && !json_dumpf(o, out, JSON_COMPACT)) {
-			fputc('\n', out);
+		if (json_line(out, o))
 			p->first = p->lines++ ? p->first : (int)fd;
-		}
-		json_decref(o);
 	}
 	free(names.v);
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "base/json.h"
 #include "ctp/rules.h"
 #include "engine/witness/decided.h"
 #include "unwind/unwind.h"
@@ -170,8 +171,6 @@ void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, ui
 		json_object_set_new(o, "so_far",
 				    json_string(s->decided == DECIDED_PROVEN ? "proven" : "likely"));
 	add_stack(o, l, s);
-	json_dumpf(o, out, JSON_COMPACT);
-	fputc('\n', out);
-	json_decref(o);
+	json_line(out, o);
 	s->said = d;
 }
