@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // asm.h - x86_64: the little that every assembly file needs.
+// clang-format off
 #pragma once
 
 #include "preload/coroutine/thread_ctx.h"
@@ -18,3 +19,17 @@
 #define EXPORTED(name) .globl name; .type name, @function; name:
 #define HIDDEN(name) .globl name; .hidden name; .type name, @function; name:
 #define END(name) .size name, . - name
+
+// One instruction for each register, in this order, and what the unwinder must know of it.
+.macro PUSH regs:vararg
+	.irp reg, \regs
+	pushq %\reg
+	.cfi_adjust_cfa_offset 8
+	.endr
+.endm
+.macro POP regs:vararg
+	.irp reg, \regs
+	popq %\reg
+	.cfi_adjust_cfa_offset -8
+	.endr
+.endm

@@ -66,39 +66,28 @@
 // r11 = the context of a thread that has none yet; jumps to `none` if it gets none.
 // A thread's first: it still stands on the stack it was born with.
 .macro FIRST none
-	pushq %rdi
-	.cfi_adjust_cfa_offset 8
-	pushq %rsi
-	.cfi_adjust_cfa_offset 8
-	pushq %rdx
-	.cfi_adjust_cfa_offset 8
-	pushq %rcx
-	.cfi_adjust_cfa_offset 8
-	pushq %r8
-	.cfi_adjust_cfa_offset 8
-	pushq %r9
-	.cfi_adjust_cfa_offset 8
-	pushq %rax
-	.cfi_adjust_cfa_offset 8
+	PUSH rdi, rsi, rdx, rcx, r8, r9, rax
 	call thread_start
 	movq %rax, %r11
-	popq %rax
-	.cfi_adjust_cfa_offset -8
-	popq %r9
-	.cfi_adjust_cfa_offset -8
-	popq %r8
-	.cfi_adjust_cfa_offset -8
-	popq %rcx
-	.cfi_adjust_cfa_offset -8
-	popq %rdx
-	.cfi_adjust_cfa_offset -8
-	popq %rsi
-	.cfi_adjust_cfa_offset -8
-	popq %rdi
-	.cfi_adjust_cfa_offset -8
+	POP rax, r9, r8, rcx, rdx, rsi, rdi
 	movq ctp_self@gottpoff(%rip), %r10
 	testq %r11, %r11
 	jz \none
+.endm
+
+// The slot in rdi is saved: where the caller goes on from it, and its registers. Changes r10.
+.macro NOTE_SAVE
+	movq (%rsp), %r10
+	movq %r10, CTX_SAVED_PC(%r11)
+	leaq 8(%rsp), %r10
+	movq %r10, CTX_SAVED_SP(%r11)
+	movq %rbp, CTX_SAVED_FP(%r11)
+	movq %rbx, CTX_SAVED_S0(%r11)
+	movq %r12, CTX_SAVED_S1(%r11)
+	movq %r13, CTX_SAVED_S2(%r11)
+	movq %r14, CTX_SAVED_S3(%r11)
+	movq %r15, CTX_SAVED_S4(%r11)
+	movq %rdi, CTX_SAVED_SLOT(%r11)
 .endm
 
 // With the guard taken: what is saved now may lead back into the hook that is under way.

@@ -22,38 +22,12 @@
 	.type resolve, @function
 resolve:
 	.cfi_startproc
-	pushq %rax
-	.cfi_adjust_cfa_offset 8
-	pushq %rdi
-	.cfi_adjust_cfa_offset 8
-	pushq %rsi
-	.cfi_adjust_cfa_offset 8
-	pushq %rdx
-	.cfi_adjust_cfa_offset 8
-	pushq %rcx
-	.cfi_adjust_cfa_offset 8
-	pushq %r8
-	.cfi_adjust_cfa_offset 8
-	pushq %r9			// seven words and the return address: aligned
-	.cfi_adjust_cfa_offset 8
+	PUSH rax, rdi, rsi, rdx, rcx, r8, r9 // seven words and the return address: aligned
 	movl %r11d, %edi
 	movq 56(%rsp), %rsi
 	call real_resolve
 	movq %rax, %r11
-	popq %r9
-	.cfi_adjust_cfa_offset -8
-	popq %r8
-	.cfi_adjust_cfa_offset -8
-	popq %rcx
-	.cfi_adjust_cfa_offset -8
-	popq %rdx
-	.cfi_adjust_cfa_offset -8
-	popq %rsi
-	.cfi_adjust_cfa_offset -8
-	popq %rdi
-	.cfi_adjust_cfa_offset -8
-	popq %rax
-	.cfi_adjust_cfa_offset -8
+	POP r9, r8, rcx, rdx, rsi, rdi, rax
 	jmp *%r11
 	.cfi_endproc
 	END(resolve)

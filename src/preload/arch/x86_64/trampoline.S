@@ -96,17 +96,7 @@
 	.set off, off + 8
 	.endr
 .endif
-	movq (%rsp), %r10
-	movq %r10, CTX_SAVED_PC(%r11)
-	leaq 8(%rsp), %r10
-	movq %r10, CTX_SAVED_SP(%r11)
-	movq %rbp, CTX_SAVED_FP(%r11)
-	movq %rbx, CTX_SAVED_S0(%r11)
-	movq %r12, CTX_SAVED_S1(%r11)
-	movq %r13, CTX_SAVED_S2(%r11)
-	movq %r14, CTX_SAVED_S3(%r11)
-	movq %r15, CTX_SAVED_S4(%r11)
-	movq %rdi, CTX_SAVED_SLOT(%r11)
+	NOTE_SAVE
 	movq $1, CTX_GUARD(%r11)
 3:	jmp *real_\name(%rip)
 4:	HELD

@@ -145,17 +145,7 @@
 0:	SELF 2f
 1:	SHUT 4f, 5f
 	movb $1, CTX_KEEPS(%r11)
-	movq (%rsp), %r10
-	movq %r10, CTX_SAVED_PC(%r11)
-	leaq 8(%rsp), %r10
-	movq %r10, CTX_SAVED_SP(%r11)
-	movq %rbp, CTX_SAVED_FP(%r11)
-	movq %rbx, CTX_SAVED_S0(%r11)
-	movq %r12, CTX_SAVED_S1(%r11)
-	movq %r13, CTX_SAVED_S2(%r11)
-	movq %r14, CTX_SAVED_S3(%r11)
-	movq %r15, CTX_SAVED_S4(%r11)
-	movq %rdi, CTX_SAVED_SLOT(%r11)
+	NOTE_SAVE
 	movq $1, CTX_GUARD(%r11)
 3:	jmp *SWITCHER_REAL(%rax)
 4:	HELD
@@ -217,18 +207,7 @@
 	.type stand_in_first, @function
 stand_in_first:
 	.cfi_startproc
-	pushq %rdi
-	.cfi_adjust_cfa_offset 8
-	pushq %rsi
-	.cfi_adjust_cfa_offset 8
-	pushq %rdx
-	.cfi_adjust_cfa_offset 8
-	pushq %rcx
-	.cfi_adjust_cfa_offset 8
-	pushq %r8
-	.cfi_adjust_cfa_offset 8
-	pushq %r9
-	.cfi_adjust_cfa_offset 8
+	PUSH rdi, rsi, rdx, rcx, r8, r9
 	subq $8, %rsp			// aligned
 	.cfi_adjust_cfa_offset 8
 	movl %r10d, %edi
@@ -237,18 +216,7 @@ stand_in_first:
 	movq %rdx, %r10
 	addq $8, %rsp
 	.cfi_adjust_cfa_offset -8
-	popq %r9
-	.cfi_adjust_cfa_offset -8
-	popq %r8
-	.cfi_adjust_cfa_offset -8
-	popq %rcx
-	.cfi_adjust_cfa_offset -8
-	popq %rdx
-	.cfi_adjust_cfa_offset -8
-	popq %rsi
-	.cfi_adjust_cfa_offset -8
-	popq %rdi
-	.cfi_adjust_cfa_offset -8
+	POP r9, r8, rcx, rdx, rsi, rdi
 	testq %rax, %rax
 	jz 1f
 	jmp *SWITCHER_ENTRY(%rax)
