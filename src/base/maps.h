@@ -12,6 +12,8 @@ struct maps_line {
 	uint32_t major, minor; // device
 	char perms[5];
 	const char *path; // "" if anonymous; as /proc/PID/maps has it
+	// Where all are kept: so many before it, all adjoining up to it, have no path.
+	uint32_t nameless;
 };
 
 // Takes a line apart, which is cut off at its newline and outlives *m. False: it is none.

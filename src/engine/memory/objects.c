@@ -37,21 +37,51 @@ static bool alike(const struct maps_line *a, const struct maps_line *b)
 	return (anonymous(a) && anonymous(b)) || (a->ino == b->ino && !strcmp(a->path, b->path));
 }
 
-// All that adjoins `m` and is of its kind, whatever may be done there: a pool
-// has pages without access between its parts, and leads to them from its start.
-static struct span mapping(const struct proc_maps *maps, const struct maps_line *m)
+// What is asked of the mappings for each suspect, which may be as many: found once.
+struct places {
+	struct span *whole; // by mapping: all that adjoins it and is of its kind
+	uint64_t *loaders;  // where mappings of the loader begin
+	size_t nloaders;
+	uint64_t bytes; // all mappings together
+};
+
+static void places_deinit(struct places *p)
 {
-	const struct maps_line *a = m, *b = m;
-	while (a > maps->v && a[-1].hi == a->lo && alike(a - 1, m))
-		a--;
-	while (b + 1 < maps->v + maps->n && b[1].lo == b->hi && alike(b + 1, m))
-		b++;
-	return (struct span){a->lo, b->hi};
+	free(p->whole);
+	free(p->loaders);
+}
+
+// Whatever may be done there is of one kind: a pool has pages without access between its parts, and leads to
+// them from its start.
+static void find_wholes(const struct proc_maps *m, struct span *whole)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		bool on = i && m->v[i - 1].hi == m->v[i].lo && alike(&m->v[i - 1], &m->v[i]);
+		whole[i] = (struct span){on ? whole[i - 1].lo : m->v[i].lo, m->v[i].hi};
+	}
+	for (size_t i = m->n; i-- > 1;)
+		if (whole[i - 1].lo == whole[i].lo)
+			whole[i - 1].hi = whole[i].hi;
+}
+
+static bool places_init(struct places *p, const struct proc_maps *m)
+{
+	*p = (struct places){.whole = calloc(m->n + 1, sizeof(*p->whole)),
+			     .loaders = calloc(m->n + 1, sizeof(*p->loaders))};
+	if (!p->whole || !p->loaders)
+		return false;
+	find_wholes(m, p->whole);
+	for (size_t i = 0; i < m->n; i++) {
+		p->bytes += m->v[i].hi - m->v[i].lo;
+		if (strstr(m->v[i].path, "/ld-"))
+			p->loaders[p->nloaders++] = m->v[i].lo;
+	}
+	return true;
 }
 
 // The allocation that holds [at.lo, at.hi). False: no such memory, or not one allocation.
-static bool grow(const struct inspection *l, const struct malloc_heap_query *q, size_t n, struct span at,
-		 struct span *out, bool *heap)
+static bool grow(const struct inspection *l, const struct places *p, const struct malloc_heap_query *q,
+		 size_t n, struct span at, struct span *out, bool *heap)
 {
 	const struct malloc_heap_query *h = asked(q, n, at.lo);
 	const struct maps_line *m = proc_maps_find(&l->maps, at.lo);
@@ -63,25 +93,22 @@ static bool grow(const struct inspection *l, const struct malloc_heap_query *q, 
 	*heap = false;
 	if (!m)
 		return false;
-	*out = mapping(&l->maps, m);
+	*out = p->whole[m - l->maps.v];
 	return at.hi <= out->hi;
 }
 
 // Far from where the kernel puts what it may put anywhere, which is near the loader:
 // such an address was chosen, and may stand in the program's code.
-static bool is_chosen(const struct inspection *l, uint64_t addr)
+static bool is_chosen(const struct inspection *l, const struct places *p, uint64_t addr)
 {
-	uint64_t all = 64ULL << 30, nearest = UINT64_MAX;
-	for (size_t i = 0; i < l->maps.n; i++) {
-		const struct maps_line *m = &l->maps.v[i];
-		if (addr >= m->lo && addr < m->hi && !strcmp(m->path, "[heap]"))
-			return false;
-		all += m->hi - m->lo;
-		uint64_t off = m->lo > addr ? m->lo - addr : addr - m->lo;
-		if (strstr(m->path, "/ld-") && off < nearest)
-			nearest = off;
+	const struct maps_line *m = proc_maps_find(&l->maps, addr);
+	uint64_t nearest = UINT64_MAX;
+	for (size_t i = 0; i < p->nloaders; i++) {
+		uint64_t lo = p->loaders[i], off = lo > addr ? lo - addr : addr - lo;
+		nearest = off < nearest ? off : nearest;
 	}
-	return nearest != UINT64_MAX && nearest > all;
+	return !(m && !strcmp(m->path, "[heap]")) && nearest != UINT64_MAX &&
+	       nearest > (64ULL << 30) + p->bytes;
 }
 
 static bool is_static(struct inspection *l, struct suspect *s, uint64_t addr, const char *what)
@@ -103,12 +130,12 @@ static struct span known_stack(const struct ctp_state *c)
 	return (struct span){open ? c->regs[CTP_REG_SP] : c->lo, c->hi};
 }
 
-static void own(struct inspection *l, struct suspect *s, const struct malloc_heap_query *q, size_t n)
+static void own(struct inspection *l, struct suspect *s, const struct places *p,
+		const struct malloc_heap_query *q, size_t n)
 {
 	const struct ctp_state *c = &s->s;
 	struct inspect_answer *a = &s->a[PROOF_P6A];
 	struct span stack, block, sure = known_stack(c);
-	s->nmine = 0;
 	s->heap[0] = s->heap[1] = s->whole[0] = s->whole[1] = s->mixed = false;
 	inspect_say(a, HOLDS_OPEN, "the bounds of its stack are not known");
 	if (!sure.lo || sure.hi <= sure.lo || sure.hi > SPAN_ADDRESS_MASK || !c->slot)
@@ -126,7 +153,7 @@ static void own(struct inspection *l, struct suspect *s, const struct malloc_hea
 		return;
 	if (c->block_lo && c->block_lo <= c->lo && c->block_hi >= c->hi && c->block_hi <= SPAN_ADDRESS_MASK)
 		stack = (struct span){c->block_lo, c->block_hi};
-	else if (!grow(l, q, n, sure, &stack, &s->heap[0]) || (c->lo == c->hi && !s->heap[0]))
+	else if (!grow(l, p, q, n, sure, &stack, &s->heap[0]) || (c->lo == c->hi && !s->heap[0]))
 		return; // a mapping may hold the stacks of others
 	else if (!s->heap[0] && c->source == CTP_SOURCE_SEARCH) {
 		inspect_say(a, HOLDS_OPEN, "what holds its stack was allocated before ctp-run attached");
@@ -137,12 +164,12 @@ static void own(struct inspection *l, struct suspect *s, const struct malloc_hea
 		if (is_static(l, s, c->slot, "control block"))
 			return;
 		inspect_say(a, HOLDS_OPEN, "the block that holds its saved context is not known");
-		if (!grow(l, q, n, (struct span){c->slot, c->slot + 8}, &block, &s->heap[1]))
+		if (!grow(l, p, q, n, (struct span){c->slot, c->slot + 8}, &block, &s->heap[1]))
 			return;
 		s->whole[1] = !s->heap[1];
 		s->mine[1] = block;
 	}
-	if (is_chosen(l, sure.lo) || is_chosen(l, c->slot)) {
+	if (is_chosen(l, p, sure.lo) || is_chosen(l, p, c->slot)) {
 		inspect_say(
 			a, HOLDS_OPEN,
 			"its memory lies at an address that the program chose, which may stand in its code");
@@ -205,8 +232,14 @@ void objects_find(struct inspection *l)
 	}
 	if (q)
 		malloc_heap_resolve(&l->memory, q, n);
-	for (size_t i = 0; i < l->n; i++)
-		own(l, l->who[i], q, q ? n : 0);
+	struct places p;
+	bool known = places_init(&p, &l->maps);
+	for (size_t i = 0; i < l->n; i++) {
+		l->who[i]->nmine = 0;
+		if (known)
+			own(l, l->who[i], &p, q, q ? n : 0);
+	}
+	places_deinit(&p);
 	free(q);
 	set_apart(l);
 }

@@ -20,13 +20,9 @@ static const struct maps_line *backing(const struct proc_maps *maps, const struc
 		return m;
 	if (*m->path && strcmp(m->path, "[heap]") && strncmp(m->path, "[anon", 5))
 		return NULL;
-	for (; m > maps->v && m[-1].hi == m->lo; m--) {
-		if (*m[-1].path == '/' && m[-1].ino)
-			return m[-1].perms[3] == 'p' ? m - 1 : NULL;
-		if (*m[-1].path)
-			return NULL;
-	}
-	return NULL;
+	m -= m->nameless; // a program may have a stack in each
+	bool on = m > maps->v && m[-1].hi == m->lo && *m[-1].path == '/' && m[-1].ino;
+	return on && m[-1].perms[3] == 'p' ? m - 1 : NULL;
 }
 
 static const struct maps_line *first_of(const struct proc_maps *maps, const struct maps_line *m)

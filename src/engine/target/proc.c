@@ -330,8 +330,11 @@ int proc_maps_read(pid_t pid, struct proc_maps *out)
 	}
 	for (char *line = m.text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		*end = 0;
-		if (m.n < lines && maps_parse(line, &m.v[m.n]))
-			m.n++;
+		if (m.n < lines && maps_parse(line, &m.v[m.n])) {
+			struct maps_line *l = &m.v[m.n++];
+			if (m.n > 1 && l[-1].hi == l->lo && !*l[-1].path)
+				l->nameless = l[-1].nameless + 1;
+		}
 	}
 	*out = m;
 	return 0;
