@@ -30,7 +30,8 @@ enum {
 	MAPS_MS = 1000,
 	GAP_MS = 1000,
 	LEAST_MS = 2000,
-	SHARE = 100, // of the time between two looks
+	SHARE = 100,      // of the time between two looks
+	MAPS_SHARE = 200, // of the time between two readings of the mappings
 	TIMES_LATE = 20,
 	MOVES_LEAST = 2,
 	PARKS_LEAST = 2,     // of who is told, with this one
@@ -50,7 +51,8 @@ struct set_filled {
 	const struct ctp_region *r;
 	pid_t pid;
 	struct proc_maps maps;
-	uint64_t maps_ns, again_ns, moved, looked_ns;
+	uint64_t maps_ns, maps_moved; // when they may be read again; what had moved when they were
+	uint64_t again_ns, moved, looked_ns;
 	struct equal_look look;
 	struct ctp_state who[WHO_MOST]; // at the last look
 	size_t nwho;
@@ -102,15 +104,26 @@ static void find_avoided(struct set_filled *f)
 	}
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
+// A program may have as many mappings as stacks: it takes long, and is not done where nothing moves.
 static void read_maps(struct set_filled *f, uint64_t now)
 {
-	if (now < f->maps_ns)
+	uint64_t moved = ctp_region_moves(f->r), began = cpu_ns();
+	if (f->maps.n && (now < f->maps_ns || moved == f->maps_moved))
 		return;
 	proc_maps_deinit(&f->maps);
 	if (proc_maps_read(f->pid, &f->maps))
 		f->maps = (struct proc_maps){0};
 	find_avoided(f);
-	f->maps_ns = now + MAPS_MS * MS;
+	uint64_t pause = MAPS_SHARE * (cpu_ns() - began);
+	f->maps_moved = moved;
+	f->maps_ns = now + (pause > MAPS_MS * MS ? pause : MAPS_MS * MS);
 }
 
 static bool is_data(const struct set_filled *f, uint64_t at)
@@ -199,7 +212,6 @@ static void take(struct set_filled *f, uint64_t now)
 {
 	struct ctp_walk w = ctp_walk_states(f->r);
 	bool asleep;
-	read_maps(f, now);
 	f->nseen = f->nwho = 0;
 	f->look.number++;
 	f->look.ns = now;
@@ -221,18 +233,11 @@ static void take(struct set_filled *f, uint64_t now)
 		equal_words_judge(f->seen[i], &f->look);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
-}
-
 bool set_filled_poll(struct set_filled *f, uint64_t now)
 {
 	if (!f || now < f->again_ns)
 		return false;
-	uint64_t moved = ctp_region_moves(f->r), began = cpu_ns();
+	uint64_t moved = ctp_region_moves(f->r);
 	f->again_ns = now + STEP_MS * MS;
 	if (moved == f->moved && now < f->looked_ns + REST_MS * MS)
 		return false;
@@ -242,6 +247,8 @@ bool set_filled_poll(struct set_filled *f, uint64_t now)
 		f->look.number++; // nothing is known of the time until the next one
 		return false;
 	}
+	read_maps(f, now);
+	uint64_t began = cpu_ns();
 	take(f, now);
 	uint64_t cost = SHARE * (cpu_ns() - began);
 	f->again_ns = now + (cost > STEP_MS * MS ? cost : STEP_MS * MS);
@@ -338,7 +345,7 @@ static const struct equal_pair *is_such(const struct set_filled *f, const struct
 
 bool set_filled_any(struct set_filled *f, bool *fresh)
 {
-	uint64_t sum = 0, longest = 0;
+	uint64_t sum = 0, longest = 0, began = cpu_ns();
 	for (size_t i = 0; f && i < f->nseen; i++) {
 		const struct equal_pair *p = is_such(f, f->seen[i]);
 		uint64_t lasts = p ? f->seen[i]->ns - p->since_ns : 0;
@@ -351,6 +358,8 @@ bool set_filled_any(struct set_filled *f, bool *fresh)
 		f->told = sum;
 		f->told_ns = longest;
 	}
+	if (f) // what is asked of each look is part of what it costs
+		f->again_ns += SHARE * (cpu_ns() - began);
 	return sum != 0;
 }
 
@@ -392,8 +401,10 @@ void set_filled_write(FILE *out, struct set_filled *f, uint64_t now)
 {
 	if (!f)
 		return;
-	if (!proc_stopped(f->pid)) // else it is as it was
+	if (!proc_stopped(f->pid)) { // else it is as it was
+		read_maps(f, now);
 		take(f, now);
+	}
 	for (size_t i = 0; i < f->nseen; i++) {
 		const struct equal_pair *p = is_such(f, f->seen[i]);
 		if (p && is_best(f, f->seen[i], p))
