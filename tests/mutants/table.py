@@ -241,7 +241,7 @@ m = of("src/engine/memory/opaque.c", "museum:ok001_hidden_made_code")
 m("at->perms[2] == 'x' && !is_file", "0 && !is_file", "code that is made at run time leads nowhere")
 
 m = of("src/engine/memory/opaque.c", "unit:opaque")
-m("	return 2 * all < n ? (struct opaque){0}", "	return all == 0 ? (struct opaque){0}", "one key makes any number of findings less certain")
+m("	return SHARE * all < n ? (struct opaque){0}", "	return all == 0 ? (struct opaque){0}", "one key makes any number of findings less certain")
 m("		n += !is_led_to(g, k);", "		n++;", "those to whom others of them lead need a word each")
 
 m = of("src/search/disguise/varints.c", "unit:products")

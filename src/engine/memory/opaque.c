@@ -2,7 +2,9 @@
 //
 // Each of the lost ones needs a word of its own, wherever and however it is kept: encrypted, say, with a key
 // that nobody knows. All but those to which others of them lead. So there are as many such words, or the
-// program has none of them. One of them in ten looks like something else.
+// program has none of them. One of them in eight looks like something else, of decimal text one in six. So a
+// quarter is enough: of six random words fewer than three look so in one run of 350, fewer than two in one of
+// 7,000.
 //
 // A large memory has such words anyway: there only what the kernel holds tells something.
 //
@@ -15,6 +17,8 @@
 #include "ctp/rules.h"
 #include "search/disguise/handle_forms.h"
 #include "search/opaque/opaque_words.h"
+
+enum { SHARE = 4 };
 
 // What is said of those that are parked is no proof anyway; those of no rule are a control group.
 static bool is_wanted(const struct inspection *l, const struct suspect *s)
@@ -76,5 +80,5 @@ struct opaque opaque_find(const struct inspection *l, struct search *s, uint64_t
 	if (s->bytes < HANDLE_FORMS_LARGE && opaque_words_count(&o))
 		return (struct opaque){.why = "memory was not searched in time"};
 	uint64_t all = o.n + apart + registered(l);
-	return 2 * all < n ? (struct opaque){0} : (struct opaque){.words = all, .first = o.first};
+	return SHARE * all < n ? (struct opaque){0} : (struct opaque){.words = all, .first = o.first};
 }

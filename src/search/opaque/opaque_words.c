@@ -89,7 +89,8 @@ static bool are_near(uint32_t one, uint32_t other)
 	return one - other + NEAR_MOST < 2 * NEAR_MOST;
 }
 
-bool opaque_word(uint64_t word)
+// Bytes of all kinds: whatever it may be as a number.
+static bool is_varied(uint64_t word)
 {
 	unsigned plain = 0, others = 0, high = 0, kinds = 0;
 	uint64_t seen[4] = {0};
@@ -104,8 +105,12 @@ bool opaque_word(uint64_t word)
 	// Times and counters of cycles have a first byte of zeros.
 	bool counter = word >> (64 - 8) == 0 || word >> (64 - 8) == 0xff;
 	return !counter && plain <= PLAIN_MOST && others >= OTHERS_LEAST && high >= HIGH_LEAST &&
-	       kinds >= KINDS_LEAST && !is_double(word) &&
-	       !are_near((uint32_t)word, (uint32_t)(word >> 32)) &&
+	       kinds >= KINDS_LEAST;
+}
+
+bool opaque_word(uint64_t word)
+{
+	return is_varied(word) && !is_double(word) && !are_near((uint32_t)word, (uint32_t)(word >> 32)) &&
 	       !(is_float((uint32_t)word) && is_float((uint32_t)(word >> 32)));
 }
 
@@ -131,7 +136,8 @@ static bool is_hexadecimal(const unsigned char *text, size_t n)
 	return lower || upper;
 }
 
-// As large as a random number of 64 bits is, and later than times in nanoseconds.
+// As large as a random number of 64 bits is, and later than times in nanoseconds. Nobody writes the bits of a
+// number of floating point out so.
 static bool is_large_decimal(const unsigned char *text, size_t n)
 {
 	enum { MOST = 20 };
@@ -141,7 +147,7 @@ static bool is_large_decimal(const unsigned char *text, size_t n)
 			return false;
 		number = number * 10 + (text[i] - '0');
 	}
-	return n <= MOST && number >= LATEST && number <= UINT64_MAX && opaque_word((uint64_t)number);
+	return n <= MOST && number >= LATEST && number <= UINT64_MAX && is_varied((uint64_t)number);
 }
 
 unsigned opaque_text(const unsigned char *text, size_t n)
