@@ -120,6 +120,39 @@ static void a_timer_is_armed_or_not(void **state)
 	close(epfd);
 }
 
+// Others made where it was made: of a timer that has expired, and was not read since, the kernel says that no time is left.
+static void others_like_it_tick(void **state)
+{
+	(void)state;
+	enum { FDS = 1024, TICKERS = 3, STACK = 12 };
+	static struct ctp_fd fds[FDS];
+	struct ctp_header header = {0};
+	struct ctp_ext ext = {.fd_high = FDS - 1};
+	struct ctp_region r = {.header = &header, .ext = &ext, .fds = fds, .fds_max = FDS};
+	struct itimerspec hours = {.it_value.tv_sec = 3600, .it_interval.tv_sec = 3600}, often = {.it_value.tv_nsec = 1, .it_interval.tv_sec = 3600},
+			  off = {.it_interval.tv_sec = 3600};
+	struct epoll_event ev = {.events = EPOLLIN};
+	int timer[TICKERS], epfd = epoll_create1(EPOLL_CLOEXEC);
+	for (int i = 0; i < TICKERS; i++) {
+		timer[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+		assert_in_range(timer[i], 0, FDS - 1);
+		fds[timer[i]] = (struct ctp_fd){.gen = 1, .life = CTP_FD_OPEN, .kind = CTP_FD_TIMERFD, .opener_stack = STACK};
+	}
+	struct suspect s = {.c = {.fd = timer[0], .was = fds[timer[0]]}};
+	timerfd_settime(timer[1], 0, &hours, NULL);
+	timerfd_settime(timer[2], 0, &hours, NULL);
+	assert_int_equal(stuck_wait_ticking(&r, &s, getpid()), 2);
+	timerfd_settime(timer[2], 0, &often, NULL);
+	assert_int_equal(epoll_ctl(epfd, EPOLL_CTL_ADD, timer[2], &ev), 0);
+	assert_int_equal(epoll_wait(epfd, &ev, 1, -1), 1);
+	assert_int_equal(stuck_wait_ticking(&r, &s, getpid()), 2);
+	timerfd_settime(timer[2], 0, &off, NULL);
+	assert_int_equal(stuck_wait_ticking(&r, &s, getpid()), 0);
+	for (int i = 0; i < TICKERS; i++)
+		close(timer[i]);
+	close(epfd);
+}
+
 static void a_row_is_the_open_files(void **state)
 {
 	(void)state;
@@ -224,7 +257,7 @@ static void what_is_refuted_is_dropped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ready_is_asked_of_the_kernel), cmocka_unit_test(a_timer_is_armed_or_not),
+		cmocka_unit_test(ready_is_asked_of_the_kernel), cmocka_unit_test(a_timer_is_armed_or_not), cmocka_unit_test(others_like_it_tick),
 		cmocka_unit_test(whether_it_may_be_written),
 		cmocka_unit_test(whether_the_peer_has_ended),
 		cmocka_unit_test(whether_a_descriptor_is_free), cmocka_unit_test(a_row_is_the_open_files),      cmocka_unit_test(directions_are_of_the_wait),

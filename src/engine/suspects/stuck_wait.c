@@ -169,15 +169,15 @@ int stuck_wait_disarmed(pid_t pid, int fd)
 	return timer ? off : -1;
 }
 
-// Does it expire again and again?
+// Does it expire again and again? Of one that has, and was not read since, nothing is left of the time.
 static bool ticks(pid_t pid, int fd)
 {
 	char name[64], *text;
 	snprintf(name, sizeof(name), "fdinfo/%d", fd);
 	if (proc_slurp(pid, name, &text, NULL))
 		return false;
-	bool period = strstr(text, "it_interval:") && !strstr(text, "it_interval: (0, 0)") &&
-		      !strstr(text, "it_value: (0, 0)");
+	bool off = strstr(text, "it_value: (0, 0)") && strstr(text, "ticks: 0\n");
+	bool period = strstr(text, "it_interval:") && !strstr(text, "it_interval: (0, 0)") && !off;
 	free(text);
 	return period;
 }
