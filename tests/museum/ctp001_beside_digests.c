@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 proven, 6 coroutines
+// end: kill
 //
 // A cache of blocks that is known by their digests: 512 KB of bits that are as good as
 // random. Nothing in it has to do with the readers whose descriptors are closed.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 proven, 3 coroutines
+// end: kill
 //
 // The program does keep handles of 32 bits and complements: of its buffers. Of its readers it
 // keeps nothing; the kernel leads to those that live.

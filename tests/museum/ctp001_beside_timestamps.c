@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // expect: CTP001 proven, 4 coroutines
+// end: kill
 //
 // A series of measurements: the time in nanoseconds, as a double and as an integer. Both are
 // as large as addresses are, but they are times.
