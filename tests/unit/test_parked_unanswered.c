@@ -167,6 +167,19 @@ static void together(void **state)
 	assert_int_equal(found(NULL), 0);
 }
 
+// Nothing says that anybody could have resumed them since: the loop has slept from before they came.
+static void no_chance(void **state)
+{
+	(void)state;
+	runs(10, 0, READ);
+	runs(11, 1, READ);
+	runs(100, 0, WAIT);
+	runs(110, 1, WAIT);
+	assert_int_equal(found("2 wait here"), 2);
+	t.threads[0].t.wait_since = 50 * MS;
+	assert_int_equal(found(NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +189,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_handler_reads, begin, end),
 		cmocka_unit_test_setup_teardown(others_have_ended, begin, end),
 		cmocka_unit_test_setup_teardown(together, begin, end),
+		cmocka_unit_test_setup_teardown(no_chance, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
