@@ -229,7 +229,7 @@ m("m->perms[2] == 'x' && (*m->path != '/'", "m->perms[2] == 'x' && (1", "a progr
 
 m = of("src/search/opaque/opaque_words.c", "unit:opaque")
 m("	if (r->n && r->n <= RUN_MOST) {", "	if (r->n) {", "long rows of data count as handles")
-m("	return !counter && plain <= PLAIN_MOST && others >= OTHERS_LEAST", "	return !counter && plain <= PLAIN_MOST", "text is taken for keys")
+m("	return !counter && plain <= PLAIN_MOST && high >= HIGH_LEAST", "	return !counter && plain <= PLAIN_MOST", "text is taken for keys")
 m("		if (same == SAME_LEAST)", "		if (same == n + 1)", "round numbers are taken for keys")
 m("	return !counter && plain", "	return plain", "times are taken for keys")
 m("		if (!words || are_addresses(c, b + lo, i - lo))", "		if (!words)", "addresses that are written out are taken for keys")
