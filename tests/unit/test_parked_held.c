@@ -34,7 +34,7 @@ static int begin(void **state)
 			.rule = RULE_PARKED, .coroutine = 4 + i, .fd = -1, .older = IDMAP_NONE};
 		idmap_set(&t.image.witness.last, 4 + i, (uint32_t)i);
 	}
-	*l->held = (struct set_held){9, 0, 2};
+	*l->held = (struct set_held){.by = 9, .n = 2};
 	l->nheld = 1;
 	l->nwaits = t.image.witness.n = 2;
 	return 0;
@@ -93,6 +93,15 @@ static void in_a_quiet_program(void **state)
 	(void)state;
 	t.image.set_looks.items[PROOF_P6B].holds = HOLDS_TRUE;
 	assert_int_equal(verdict(), VERDICT_SUSPECT);
+}
+
+static void at_a_mutex(void **state)
+{
+	(void)state;
+	t.image.set_looks.held->mutex = true;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+	closed();
+	assert_int_equal(verdict(), VERDICT_LIKELY);
 }
 
 static void while_main_waits_too(void **state)
@@ -156,6 +165,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_leads_to_them, begin, end),
 		cmocka_unit_test_setup_teardown(something_leads_to_one, begin, end),
 		cmocka_unit_test_setup_teardown(in_a_quiet_program, begin, end),
+		cmocka_unit_test_setup_teardown(at_a_mutex, begin, end),
 		cmocka_unit_test_setup_teardown(while_main_waits_too, begin, end),
 		cmocka_unit_test_setup_teardown(who_may_be_idle, begin, end),
 		cmocka_unit_test_setup_teardown(a_gap, begin, end),

@@ -28,7 +28,7 @@ static const char LINES[] =
 	"{\"v\":1,\"what\":\"thread\",\"tid\":72,\"slot\":4,\"seq\":1,\"in\":\"something else\"}\n"
 	"{\"v\":1,\"what\":\"circle\",\"firm\":true,\"waits\":[{\"coroutine\":4,\"changes\":6,\"hub\":\"0x55aa\",\"name\":\"tables+0x18\"},"
 	"{\"coroutine\":5,\"changes\":8,\"hub\":\"0x55cc\"}]}\n"
-	"{\"v\":1,\"what\":\"held\",\"by\":9,\"waits\":[{\"coroutine\":6,\"changes\":2,\"hub\":\"0x55ee\"}]}\n"
+	"{\"v\":1,\"what\":\"held\",\"by\":9,\"mutex\":true,\"waits\":[{\"coroutine\":6,\"changes\":2,\"hub\":\"0x55ee\"}]}\n"
 	"{\"v\":1,\"what\":\"queued\",\"waits\":[{\"coroutine\":8,\"changes\":4,\"hub\":\"0x66\"}]}\n"
 	"{\"v\":1,\"what\":\"filled\",\"parked\":[[9,4],[10,2]],\"here\":true,\"at\":\"0x55f0\",\"name\":\"jobs+0x10\",\"apart\":32,\"parks\":7,"
 	"\"moves\":5,\"late_ns\":3,\"empty_ns\":11,\"since_ns\":12,\"ns\":13}\n"
@@ -112,6 +112,7 @@ static void reads_every_kind(void **state)
 	assert_null(s.waits[1].name);
 	assert_int_equal(s.nheld, 1);
 	assert_int_equal(s.held[0].by, 9);
+	assert_true(s.held[0].mutex);
 	assert_int_equal(s.held[0].n, 1);
 	assert_int_equal(s.waits[s.held[0].waits].coroutine, 6);
 	assert_int_equal(s.threads[0].in, SET_JOIN);

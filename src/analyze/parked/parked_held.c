@@ -3,7 +3,8 @@
 // A lock whose owner has ended is never given back (engine/memory/hub_holders.h). What a word means, the
 // program's code alone knows: a channel may remember who wrote last, or who made it. So it is LIKELY where
 // nothing else leads to any of those who are queued, or main waits, too, and the program is quiet; SUSPECT in
-// any other program that is quiet; else a fact.
+// any other program that is quiet, and where it is known to be a mutex (engine/memory/st_mutexes.h); else a
+// fact.
 #include "analyze/parked/parked_held.h"
 
 #include <inttypes.h>
@@ -58,7 +59,7 @@ static void decide(const struct world *w, const struct image *m, const struct se
 			(struct obligation){HOLDS_TRUE, "nothing but what they wait at leads to any of them"};
 	o->closure = all ? "unreachable" : quiet ? "quiet" : NULL;
 	o->verdict = (all || (quiet && l->parked.n && !parked_idle(m))) && sure ? VERDICT_LIKELY :
-		     all || quiet || l->sleeps                                  ? VERDICT_SUSPECT :
+		     all || quiet || l->sleeps || h->mutex                      ? VERDICT_SUSPECT :
 										  VERDICT_NONE;
 }
 

@@ -214,6 +214,7 @@ static bool is_held(const struct hubs *h, size_t first, size_t end, struct hub_h
 	uint64_t words[HUBS_HUB_WORDS];
 	struct queue q;
 	out->hub = h->places[first].at;
+	out->kept = HUBS_NOBODY;
 	size_t n = read_hub(h, out->hub, words);
 	for (size_t i = 0; i < n; i++) {
 		find_queue(h, words[i], &q);

@@ -11,7 +11,8 @@ enum { HUB_HOLDERS_WAITERS = 16 };
 
 struct hub_holder {
 	uint64_t hub;
-	uint64_t ended;                        // id; 0: the one waiter holds it itself
+	uint64_t ended; // id; 0: the one waiter holds it itself
+	uint32_t kept;  // that one, if it is a member: its library keeps it, suspended; or HUBS_NOBODY
 	uint32_t waiters[HUB_HOLDERS_WAITERS]; // members
 	size_t n;
 };

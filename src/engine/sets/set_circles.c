@@ -15,6 +15,7 @@
 #include "engine/memory/cycle_hubs.h"
 #include "engine/memory/hub_holders.h"
 #include "engine/memory/pth_mutexes.h"
+#include "engine/memory/st_mutexes.h"
 #include "engine/sets/set_places.h"
 #include "engine/sets/set_line.h"
 #include "engine/sets/set_parked.h"
@@ -229,18 +230,18 @@ static void write_circle(FILE *out, const struct gathered *g, const struct cycle
 				"container", c->container, "waits", who));
 }
 
-// Held by itself, it is a circle of one.
-static void write_holder(FILE *out, const struct gathered *g, const struct hub_holder *h)
+// Held by itself, it is a circle of one. mutex: it is known to be one.
+static void write_holder(FILE *out, const struct gathered *g, const struct hub_holder *h, bool mutex)
 {
 	json_t *who = json_array();
 	for (size_t i = 0; i < h->n; i++)
 		if (stands(g, h->waiters[i]))
 			json_array_append_new(who, wait_at(g, h->waiters[i], h->hub));
-	if (!json_array_size(who))
+	if (!json_array_size(who) || (h->kept != HUBS_NOBODY && !stands(g, h->kept)))
 		json_decref(who);
 	else if (h->ended)
-		set_line(out, json_pack("{s:i, s:s, s:I, s:o}", "v", 1, "what", "held", "by",
-					(json_int_t)h->ended, "waits", who));
+		set_line(out, json_pack("{s:i, s:s, s:I, s:b, s:o}", "v", 1, "what", "held", "by",
+					(json_int_t)h->ended, "mutex", mutex, "waits", who));
 	else
 		set_line(out, json_pack("{s:i, s:s, s:b, s:o}", "v", 1, "what", "circle", "firm", true,
 					"waits", who));
@@ -263,11 +264,11 @@ static void deinit(struct gathered *g, struct hubs *h)
 	free(g->states);
 }
 
-// Only a program that has GNU Pth is asked for its mutexes.
-static bool has_pth(const struct proc_maps *maps)
+// Only a program that has GNU Pth, or State Threads, is asked for its mutexes.
+static bool has_library(const struct proc_maps *maps, const char *name)
 {
 	for (size_t i = 0; i < maps->n; i++)
-		if (strstr(maps->v[i].path, "/libpth.so"))
+		if (strstr(maps->v[i].path, name))
 			return true;
 	return false;
 }
@@ -314,7 +315,7 @@ static size_t find_circles(const struct gathered *g, const struct hubs *h, struc
 			   size_t most)
 {
 	int n = cycle_hubs_find(h, c, most), own = 0;
-	if (n >= 0 && (size_t)n < most && has_pth(g->maps))
+	if (n >= 0 && (size_t)n < most && has_library(g->maps, "/libpth.so"))
 		own = pth_mutexes_find(h, c + n, most - (size_t)n);
 	size_t all = (n > 0 ? (size_t)n : 0) + (own > 0 ? (size_t)own : 0), kept = all;
 	int more = all < most ? in_containers(g, h, c + all, most - all) : 0;
@@ -322,6 +323,15 @@ static size_t find_circles(const struct gathered *g, const struct hubs *h, struc
 		if (!is_known(c, all, &c[all + (size_t)i]))
 			c[kept++] = c[all + (size_t)i];
 	return kept;
+}
+
+// What State Threads alone have comes last. *mutexes: how many.
+static size_t find_held(const struct gathered *g, const struct hubs *h, struct hub_holder *held, size_t most,
+			size_t *mutexes)
+{
+	size_t n = hub_holders_find(h, held, most);
+	*mutexes = has_library(g->maps, "/libst.so") ? st_mutexes_find(h, held + n, most - n) : 0;
+	return n + *mutexes;
 }
 
 static uint64_t number(const struct gathered *g, uint64_t before, uint32_t member, uint64_t hub)
@@ -337,14 +347,14 @@ static void see(const struct gathered *g, const struct hubs *h, struct set_circl
 	static const uint64_t begin = 0xcbf29ce484222325ULL;
 	struct cycle_hubs_circle c[SET_CIRCLES_SEEN];
 	struct hub_holder held[SET_CIRCLES_SEEN];
-	size_t n = find_circles(g, h, c, most);
+	size_t n = find_circles(g, h, c, most), mutexes;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t is = begin;
 		for (size_t k = 0; k < c[i].n; k++)
 			is = number(g, is, c[i].at[k].member, c[i].at[k].hub);
 		out->v[out->n++] = is;
 	}
-	n = n < most ? hub_holders_find(h, held, most - n) : 0;
+	n = n < most ? find_held(g, h, held, most - n, &mutexes) : 0;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t is = begin ^ held[i].ended;
 		for (size_t k = 0; k < held[i].n; k++)
@@ -396,13 +406,13 @@ void set_circles(FILE *out, const struct inspection *l)
 	q = query(&g);
 	any = any && !hubs_init(&h, &q);
 	size_t n = any ? find_circles(&g, &h, c, CIRCLES_MOST) : 0;
-	size_t nheld = any ? hub_holders_find(&h, held, HOLDERS_MOST) : 0;
+	size_t mutexes = 0, nheld = any ? find_held(&g, &h, held, HOLDERS_MOST, &mutexes) : 0;
 	size_t nqueues = any ? hub_queues_find(&h, queues, QUEUES_MOST) : 0;
 	for (size_t i = 0; i < n; i++)
 		if (holds(&g, &c[i]))
 			write_circle(out, &g, &c[i]);
 	for (size_t i = 0; i < nheld; i++)
-		write_holder(out, &g, &held[i]);
+		write_holder(out, &g, &held[i], i + mutexes >= nheld);
 	for (size_t i = 0; i < nqueues; i++)
 		write_queue(out, &g, &queues[i]);
 	free(queues);

@@ -168,7 +168,7 @@ static int add_circle(struct set_looks *s, const json_t *o)
 
 static int add_held(struct set_looks *s, const json_t *o)
 {
-	struct set_held h = {.by = (uint64_t)number(o, "by"), .waits = s->nwaits};
+	struct set_held h = {.by = (uint64_t)number(o, "by"), .mutex = flag(o, "mutex"), .waits = s->nwaits};
 	int r = add_waits(s, o, &h.n);
 	r = r || !h.n ? r : GROW(s->held, s->nheld, s->held_room);
 	if (!r && h.n)

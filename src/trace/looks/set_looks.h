@@ -66,6 +66,7 @@ struct set_circle {
 
 struct set_held { // coroutines that are queued at a hub which holds the handle of one that has ended
 	uint64_t by;
+	bool mutex; // it is known to be one
 	size_t waits, n;
 };
 
