@@ -11,6 +11,7 @@
 
 #define transitions_walk history
 #include "../../src/analyze/parked/parked_history.c"
+#include "../../src/analyze/parked/parked_resumer.c"
 #include "../../src/analyze/parked/parked_unanswered.c"
 #undef transitions_walk
 #include "parked_slices.h"

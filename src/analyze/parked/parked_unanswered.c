@@ -7,6 +7,8 @@
 // - Others that were made where it was have ended, and it waits ten times as long as the longest of their
 // lives.
 // - It answered on this connection before, and so did others who wait here; none was ever resumed from here.
+// - All who waited here were resumed by one and the same coroutine, by its next turn; it has had its turn
+// since (parked_resumer.h), and it waits ten times as long as any of those did.
 // Others, or a loop, have gone on since, or all loops have gone to sleep. It is SUSPECT at most: who
 // subscribes to something reads, too, and waits.
 #include "analyze/parked/parked_unanswered.h"
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "analyze/parked/parked_resumer.h"
 #include "base/text.h"
 #include "trace/transitions.h"
 
@@ -35,6 +38,7 @@ struct asked {
 struct unanswered {
 	const struct parked_history *l;
 	struct asked *v;
+	struct parked_resumer *by; // of each
 	size_t n, room;
 	struct idmap by_id;
 	size_t together[PARKED_PLACES]; // who have answered before
@@ -42,10 +46,15 @@ struct unanswered {
 
 // ------------------------------------------------------------- who was asked
 
+bool parked_unanswered_accepted(const struct ctp_fd *f)
+{
+	return f->life == CTP_FD_OPEN && f->opened_how == CTP_CALL_ACCEPT &&
+	       (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UNIX);
+}
+
 static bool is_asked(const struct ctp_fd *f)
 {
-	return f->life == CTP_FD_OPEN && f->opened_how == CTP_CALL_ACCEPT && f->latest == CTP_FD_READ_LAST &&
-	       (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UNIX);
+	return parked_unanswered_accepted(f) && f->latest == CTP_FD_READ_LAST;
 }
 
 static uint64_t coroutine(uint64_t who)
@@ -53,9 +62,7 @@ static uint64_t coroutine(uint64_t who)
 	return who & CTP_FD_UNNAMED ? 0 : who & CTP_ID_MASK;
 }
 
-// Who read it; where a handler on the native stack did so (Asio), whom its events resume, or who has written
-// to it before.
-static uint64_t reader(const struct image *m, const struct ctp_fd *f)
+uint64_t parked_unanswered_reader(const struct image *m, const struct ctp_fd *f)
 {
 	uint64_t by = coroutine(f->last_in);
 	const struct ctp_state *s = by ? image_entity(m, by) : NULL;
@@ -75,7 +82,7 @@ static int find_asked(struct unanswered *u, const struct world *w, const unsigne
 	const struct image *m = u->l->m;
 	for (size_t i = 0; i < m->fds.n && u->n < ASKED_MOST; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
-		uint64_t id = is_asked(f) ? reader(m, f) : 0;
+		uint64_t id = is_asked(f) ? parked_unanswered_reader(m, f) : 0;
 		uint32_t row = id ? idmap_get(&m->by_id, id) : IDMAP_NONE;
 		const struct ctp_state *s = row == IDMAP_NONE ? NULL : image_state(m, row);
 		if (!s || told[row] || !parked_history_is(m, s, row) || !u->l->of[s->stack] ||
@@ -114,13 +121,28 @@ static int note_passing(void *arg, const struct transition *t)
 
 // ------------------------------------------------------------- what it says
 
-// Why its answer is late; NULL: it may not be.
-static const char *why(const struct unanswered *u, const struct asked *a, struct results *out)
+static const char *had_its_turn(const struct parked_resumer *by, struct results *out)
 {
+	return results_text(out,
+			    "%" PRIu64 " that waited here were resumed by coroutine %" PRIu64
+			    ", %s; it has had "
+			    "%" PRIu64 " since",
+			    by->resumed, by->by,
+			    by->most == 1 ? "each by its next turn" :
+					    results_text(out, "after %" PRIu64 " turns at most", by->most),
+			    by->turns);
+}
+
+// Why its answer is late; NULL: it may not be. *by stays where that is what somebody has not done.
+static const char *why(const struct unanswered *u, const struct asked *a, const struct parked_resumer **by,
+		       struct results *out)
+{
+	const struct parked_resumer *resumer = *by;
 	const struct parked_spot *p = &u->l->v[a->place];
 	const struct parked_users *alike = &p->of[PARKED_MADE_ALIKE];
 	uint64_t waits = u->l->end_ns > a->since_ns ? u->l->end_ns - a->since_ns : 0;
 	char most[32];
+	*by = NULL;
 	text_duration(most, sizeof(most), a->longest);
 	if (waits > PARKED_LONG_NS && a->passed >= PASSED_LEAST && waits > TIMES * a->longest)
 		return results_text(out, "%" PRIu64 " came here later, and were resumed, after %s at most",
@@ -133,11 +155,15 @@ static const char *why(const struct unanswered *u, const struct asked *a, struct
 		return results_text(out,
 				    "it answered before; %zu wait here, from where none was ever resumed",
 				    p->parked);
-	return NULL;
+	if (waits <= PARKED_LONG_NS || waits <= TIMES * resumer->longest || !parked_resumer_is_late(resumer))
+		return NULL;
+	*by = resumer;
+	return had_its_turn(resumer, out);
 }
 
 static int report(const struct pass *pass, const struct world *w, const struct unanswered *u,
-		  const struct asked *a, const char *late, struct results *out)
+		  const struct asked *a, const char *late, const struct parked_resumer *by,
+		  struct results *out)
 {
 	const struct parked_spot *p = &u->l->v[a->place];
 	struct verdict_case c;
@@ -156,10 +182,14 @@ static int report(const struct pass *pass, const struct world *w, const struct u
 						     " times since the last one came here or left",
 						     p->others) :
 					"had its chance: the loops have gone on since, or to sleep"};
+	c.fix = by ? "look at what its resumer did in that turn: a notification that came before the wait, a query "
+		     "that was dropped, one of several that was not told" :
+		     "find what it waits for: a place or lock that was not given back, a message or notification "
+		     "that was lost, or a coroutine that waits itself";
+	if (by)
+		c.actor = (struct case_party){.did = "resumer", .id = by->by, .stack = by->stack};
 	c.claim = "has read a request, and is not resumed to answer it";
 	c.refuted = "the answer takes so much longer, or none is due: it subscribes to something";
-	c.fix = "find what it waits for: a place or lock that was not given back, a message or notification that was "
-		"lost, or a coroutine that waits itself";
 	return results_add(out, &c);
 }
 
@@ -170,13 +200,24 @@ static int judge(const struct pass *pass, const struct world *w, const struct un
 	for (size_t i = 0; !r && i < u->n; i++) {
 		const struct asked *a = &u->v[i];
 		const struct parked_spot *p = &u->l->v[a->place];
-		const char *late = why(u, a, out);
+		const struct parked_resumer *by = &u->by[i];
+		const char *late = why(u, a, &by, out);
 		if (!late || !(parked_history_goes_on(w, u->l, p) || parked_history_rests(w, u->l, p)))
 			continue;
 		told[a->row] = 1;
-		r = report(pass, w, u, a, late, out);
+		r = report(pass, w, u, a, late, by, out);
 	}
 	return r;
+}
+
+static int find_resumers(struct unanswered *u, const struct world *w)
+{
+	u->by = calloc(u->n, sizeof(*u->by));
+	if (!u->by)
+		return -ENOMEM;
+	for (size_t i = 0; i < u->n; i++)
+		u->by[i] = (struct parked_resumer){.waits = u->v[i].state->id, .place = u->v[i].place};
+	return parked_resumer_find(w, u->l, u->by, u->n);
 }
 
 int parked_unanswered(const struct pass *pass, const struct world *w,
@@ -186,8 +227,10 @@ int parked_unanswered(const struct pass *pass, const struct world *w,
 	struct unanswered u = {.l = &v[PARKED_USUAL]};
 	int r = u.l->n ? find_asked(&u, w, told) : 0;
 	r = r || !u.n ? r : transitions_walk(w, note_passing, &u);
+	r = r || !u.n ? r : find_resumers(&u, w);
 	r = r || !u.n ? r : judge(pass, w, &u, told, out);
 	idmap_deinit(&u.by_id);
 	free(u.v);
+	free(u.by);
 	return r;
 }

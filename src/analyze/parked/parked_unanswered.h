@@ -9,3 +9,9 @@
 int parked_unanswered(const struct pass *pass, const struct world *w,
 		      const struct parked_history v[PARKED_PLACINGS], unsigned char *told,
 		      struct results *out);
+
+// Is it a connection that was accepted, and is open?
+bool parked_unanswered_accepted(const struct ctp_fd *f);
+// Who read it; where a handler on the native stack did so (Asio), whom its events resume, or who has written
+// to it before.
+uint64_t parked_unanswered_reader(const struct image *m, const struct ctp_fd *f);

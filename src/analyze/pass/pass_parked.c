@@ -18,6 +18,7 @@
 #include "analyze/parked/parked_drained.h"
 #include "analyze/parked/parked_ended.h"
 #include "analyze/parked/parked_filled.h"
+#include "analyze/parked/parked_gone.h"
 #include "analyze/parked/parked_held.h"
 #include "analyze/parked/parked_idle.h"
 #include "analyze/parked/parked_kept.h"
@@ -314,6 +315,7 @@ static int of_places(const struct pass *pass, const struct world *w, const struc
 	r = r ? r : parked_drained(pass, w, v, is, out);
 	r = r ? r : parked_kept(pass, w, v, is, out);
 	r = r ? r : parked_unanswered(pass, w, v, is, out);
+	r = r ? r : parked_gone(pass, w, v, is, out);
 	parked_history_deinit(v);
 	free(is);
 	return r;
@@ -370,8 +372,8 @@ const struct pass pass_parked = {
 		"\n"
 		"    mutex.lock();  if (failed) return;       // never unlocked: the others wait for ever\n"
 		"\n"
-		"SUSPECT  it is queued at what holds the handle of a coroutine that has ended; the program is quiet.\n"
-		"         Or main waits, and those may be idle workers: events, or a thread, gave them work before.\n"
+		"SUSPECT  it is queued at what holds the handle of a coroutine that has ended; the program is quiet,\n"
+		"         or it is a mutex of State Threads. Or main waits, and those may be idle workers: events, or a thread, gave them work before.\n"
 		"         Or main waits for nobody, but the program sleeps for good, and others that were made where\n"
 		"         this one was, or that stood where it stands, have ended, as workers do not. Or nothing\n"
 		"         leads to it, but nothing leads to any other suspended coroutine either: all may be kept in\n"
@@ -386,9 +388,11 @@ const struct pass pass_parked = {
 		"         that was past this place, as a lock's holder is, and none that lives is past it now. Or it\n"
 		"         has read from a connection and not answered, and others that came later were resumed, or\n"
 		"         all others made where it was have lived for a tenth of that time at most, or it answered\n"
-		"         before and waits beside others where none was ever resumed. Or two words in view of it\n"
-		"         were equal whenever it waited, as the ends of an empty queue, and now they differ, for\n"
-		"         longer than it ever waited: what was sent is there, and its reader not resumed\n"
+		"         before and waits beside others where none was ever resumed, or one coroutine resumed all\n"
+		"         who waited there by its next turn, and has had its turn. Or it has a client, and the one\n"
+		"         coroutine that resumed it there has ended. Or two words in view of it were equal whenever\n"
+		"         it waited, as the ends of an empty queue, and now they differ, for longer than it ever\n"
+		"         waited: what was sent is there, and its reader not resumed\n"
 		"LIKELY   no word in memory, in registers or in the kernel's tables leads to it, and words lead to\n"
 		"         others; or main waits, no thread can wake by itself, and nothing outside can wake one.\n"
 		"         It is never PROVEN: a coroutine may be abandoned on purpose, and a program may sleep until\n"
