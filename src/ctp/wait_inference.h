@@ -88,7 +88,8 @@ static inline bool ctp_left_unread(const struct ctp_fd *f, const struct ctp_stat
 	bool gone = f->reg_epfd < 0 || ctp_masked(f) ||
 		    ((f->reg_events & once) == once && f->event_time >= f->reg_time);
 	uint64_t whose = f->learned ? f->learned : f->leads & CTP_ID_MASK;
-	return gone && f->reg_time && f->event_time && f->event_time < c->since && f->last_in == c->id &&
+	bool untold = f->event_time < c->since || f->reg_epfd < 0; // or the last one was dropped
+	return gone && f->reg_time && f->event_time && untold && f->last_in == c->id &&
 	       (!whose || whose == c->id) && !c->tried && !c->nwaits && !ctp_in_pool(c);
 }
 

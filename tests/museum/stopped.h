@@ -6,7 +6,7 @@
 
 #include "unread.h"
 
-static bool late[3], started[3];
+static bool started[3], late[3] __attribute__((unused));
 
 UNREAD void start(int i)
 {
