@@ -217,6 +217,28 @@ static void is_still_at_it(void **state)
 	runs(RESUMER, HOME);
 	is = of(FIRST);
 	assert_true(parked_resumer_is_late(&is));
+	runs(RESUMER, AWAY); // it has had its turn, and has begun something
+	is = of(FIRST);
+	assert_false(parked_resumer_is_late(&is));
+}
+
+// It has a turn in each wait, but another runs right before some of them end.
+static void others_resume_them_too(void **state)
+{
+	(void)state;
+	served(2 * RESUMED_LEAST);
+	for (unsigned i = 0; i < RESUMED_LEAST; i++) {
+		runs(FIRST, WAIT);
+		runs(RESUMER, HOME);
+		runs(FIRST + 1, READ);
+		runs(FIRST, READ);
+	}
+	runs(FIRST, WAIT);
+	runs(RESUMER, HOME);
+	struct parked_resumer is = of(FIRST);
+	assert_int_equal(is.by, RESUMER);
+	assert_int_equal(is.least, 1);
+	assert_false(parked_resumer_is_late(&is));
 }
 
 static void takes_several_turns(void **state)
@@ -309,20 +331,31 @@ static void tells_all(void **state)
 	assert_true(parked_resumer_is_late(&is));
 }
 
+// It runs before each of them.
 static void the_scheduler_is_nobody(void **state)
 {
 	(void)state;
-	served(RESUMED_LEAST);
+	const uint64_t scheduler = FIRST + USERS - 1;
+	runs(RESUMER, HOME);
+	runs(scheduler, READ);
+	for (unsigned i = 0; i < RESUMED_LEAST; i++) {
+		runs(FIRST, WAIT);
+		runs(scheduler, READ);
+		runs(RESUMER, HOME);
+		runs(scheduler, READ);
+		runs(FIRST, READ);
+	}
 	runs(FIRST, WAIT);
 	runs(RESUMER, HOME);
 	struct parked_history v[PARKED_PLACINGS];
 	fill_tables();
-	t.states[0].s.life = CTP_RUNNING;
+	for (size_t i = 0; i < t.image.stations.n; i++)
+		t.states[i].s.life = t.states[i].s.id == scheduler ? CTP_RUNNING : t.states[i].s.life;
 	memset(told, 0, sizeof(told));
 	assert_int_equal(parked_history_read(&t.world, &t.image, told, v), 0);
 	struct parked_resumer is = {.waits = FIRST, .place = v[PARKED_USUAL].of[WAIT] - 1U};
 	assert_int_equal(parked_resumer_find(&t.world, &v[PARKED_USUAL], &is, 1), 0);
-	assert_int_equal(is.by, 0);
+	assert_int_equal(is.by, RESUMER);
 	parked_history_deinit(v);
 }
 
@@ -430,6 +463,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(has_had_its_turn, begin, end),
 		cmocka_unit_test_setup_teardown(few_waits_say_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(is_still_at_it, begin, end),
+		cmocka_unit_test_setup_teardown(others_resume_them_too, begin, end),
 		cmocka_unit_test_setup_teardown(takes_several_turns, begin, end),
 		cmocka_unit_test_setup_teardown(somebody_else, begin, end),
 		cmocka_unit_test_setup_teardown(runs_beside, begin, end),
