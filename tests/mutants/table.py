@@ -202,17 +202,17 @@ m("	for (size_t k = i; !r && others > stopped && k < end; k++) {", "	for (size_t
 m = of("src/ctp/wait_inference.h", "unit:decided")
 m("	return (f->last_in & ~CTP_FD_SEVERAL) == c;", "	return false;", "a timer that its waiter has used before is its own alone")
 
-m = of("src/search/disguise/code_words.c", "unit:products")
+m = of("src/search/whole/code_words.c", "unit:products")
 m("		if (code_words_may(word) && scan_find(r->skip, r->nskip, at + i) == r->nskip)", "		if (code_words_may(word))",
   "numbers that nobody can use encode something")
 m("			bool file = *at->path == '/' && !bases_is_runtime(m, at->lo);", "			bool file = *at->path == '/';", "the C library's numbers are the program's")
 
-m = of("src/search/disguise/products.c", "unit:products")
+m = of("src/search/whole/products.c", "unit:products")
 m("		try_value(p, word ^ addends->v[i], at);", "		(void)0;", "a product that is xored as well is not seen")
 m("	if (word % WORD == 0)\n", "	if (1)\n", "a product counts that is no pointer's")
 m("p->addends[word % WORD];", "p->addends[0];", "numbers are added that end in three zeros alone")
 
-m = of("src/search/disguise/number_rows.c", "unit:parts")
+m = of("src/search/whole/number_rows.c", "unit:parts")
 m("	try_address(w, p->count, last_highest);", "	(void)last_highest;", "bytes that are written out from the lowest on are not seen")
 m("		if (!v->decimal || v->value[1] >= THOUSAND || (i < COUNT - 1 && v->digits != DIGITS))", "		if (1)", "thousands are not seen")
 
@@ -220,11 +220,11 @@ m = of("src/engine/stored/queues_options.c", "unit:queues_options")
 m("		any |= is_telling(all + n, got);", "", "options of sockets are not told")
 m("	q->bytes(q->ctx, where, (const unsigned char *)constants, n * sizeof(*constants));", "", "filters of sockets are not told")
 
-m = of("src/search/disguise/packed_bits.c", "unit:parts")
+m = of("src/search/whole/packed_bits.c", "unit:parts")
 m("			if (by % BYTE == LOW && !(word >> (ADDRESS - LOW) & 1))\n				continue;", "", "plain addresses are judged again, as bit fields")
 m("by ? v[0] >> by | v[1] << (BITS - by) : v[0];", "by ? v[0] >> by : v[0];", "a field across two words is not seen")
 
-m = of("src/search/disguise/code_pages.c", "unit:parts")
+m = of("src/search/whole/code_pages.c", "unit:parts")
 m("m->perms[2] == 'x' && (*m->path != '/'", "m->perms[2] == 'x' && (1", "a program's own code is taken for what was made at run time")
 
 m = of("src/search/opaque/opaque_words.c", "unit:opaque")
@@ -244,10 +244,19 @@ m = of("src/engine/memory/opaque.c", "unit:opaque")
 m("	return SHARE * all < n ? (struct opaque){0}", "	return all == 0 ? (struct opaque){0}", "one key makes any number of findings less certain")
 m("		n += !is_led_to(g, k);", "		n++;", "those to whom others of them lead need a word each")
 
-m = of("src/search/disguise/varints.c", "unit:products")
+m = of("src/search/whole/columns.c", "unit:products")
+m("((swapped ? __builtin_bswap32(u.v[k]) : u.v[k]) == half &&", "(u.v[k] == half &&", "halves in the order of a network are none")
+
+m = of("src/search/whole/varints.c", "unit:products")
 m("		if (memory_map(v->memory, address + bases[i]))", "		if (1)", "a row of distances may begin with any number")
 m("v->targets[i].lo <= address + BASE_MOST;", "1;", "a base may be any number")
 m("	return sign ? value >> 1 ^ -(value & 1) : value;", "	return value;", "a sign is part of the number")
+
+m = of("src/engine/stored/queues_places.c", "unit:queues_places")
+m("		if (low >> bits == 0)", "		if (0)", "two parts of a number are not put together")
+m("		if (first >> LOCK_FAR_BITS || ", "		if (0 && ", "a lock that lies far out is no doubt")
+m("	if (many < 2)", "	if (1)", "semaphores that count many are no doubt")
+m("	return n <= MASK_FEW || n >= MASK_MANY;", "	return true;", "any set of signals is one")
 
 m = of("src/engine/stored/queues_attributes.c", "unit:queues_attributes")
 m("		if (got > 0)\n", "		if (0)\n", "what an attribute holds is not looked at")
@@ -277,6 +286,10 @@ m = of("src/search/disguise/xor_words.c", "unit:disguise")
 m("		if (!b->spent && (b->decoys[h->kind] ?", "		if ((b->decoys[h->kind] ?", "pairs that were not all tried count")
 m("(b->decoys[h->kind] ? handles_in_use(&t, false) : quiet[h->kind]))", "true)", "pairs count that chance explains")
 m("	if (address % WORD || scan_find(", "	if (scan_find(", "two words count whose difference is no pointer")
+
+m = of("src/search/disguise/own_xors.c", "unit:disguise")
+m("h->class == WHOLE || (h->class < FEW && in_use[h->class]) || is_member(o, h)", "true", "small numbers count that chance explains")
+m("	for (uint64_t offset = 0; offset <= OFFSET_MOST; offset += WORD)", "	for (uint64_t offset = 0; offset < WORD; offset += WORD)", "the structure begins where the member does")
 
 m = of("src/search/disguise/disguised_found.c", "unit:disguise")
 m("pointer = in_pointer(p, at);", "pointer = false;", "the low half of a pointer is a handle")

@@ -131,9 +131,7 @@ static void page_numbers(void **state)
 			assert_int_equal(disguised_at(&found, (uintptr_t)two + 64), DISGUISE_RIGHT_MORE);
 	}
 	open_memory();
-	put(64, ONE >> 13, 8);
-	put(72, (uint32_t)(ONE >> 12), 8); // half of it
-	put(80, (ONE >> 12) + 1, 8);       // the next page
+	put(80, (ONE >> 12) + 1, 8); // the next page
 	assert_int_equal(pass(0), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		open_memory();
@@ -143,6 +141,13 @@ static void page_numbers(void **state)
 			put(128, ONE >> 12 | 1ULL << 47, 8); // other bits above
 		assert_int_equal(pass(0), 1);
 		assert_int_equal(found.hits[0].form, DISGUISE_BITS);
+	}
+	for (unsigned k = 4; k <= 21; k++) { // the upper bits alone
+		begins[0] = was;
+		open_memory();
+		put(72, (uint32_t)(ONE >> k), 4);
+		assert_int_equal(pass(0), k <= 20);
+		assert_int_equal(disguised_at(&found, (uintptr_t)two + 72), k == 4 ? DISGUISE_LOW_4 : k <= 20 ? DISGUISE_UPPER : DISGUISE_NONE);
 	}
 	begins[0] = was;
 }
@@ -194,11 +199,11 @@ static void halves_and_handles(void **state)
 	put(64, (uint32_t)ONE, 4);
 	put(104, ONE >> 32, 4);
 	put(2048, (uint32_t)(begins[1] >> 4), 4);
-	put(6004, (uint32_t)begins[2], 4); // no other half is near
+	put(6004, (uint32_t)begins[2], 4);
 	assert_int_equal(pass(0), 3);
-	assert_int_equal(disguised_at(&found, (uintptr_t)two + 64), DISGUISE_HALVES); // (it has been let go)
+	assert_int_equal(disguised_at(&found, (uintptr_t)two + 64), DISGUISE_COLUMNS); // (it has been let go)
 	assert_int_equal(disguised_at(&found, (uintptr_t)two + 2048), DISGUISE_LOW_4);
-	assert_int_equal(disguised_at(&found, (uintptr_t)two + 6004), DISGUISE_LOW);
+	assert_int_equal(disguised_at(&found, (uintptr_t)two + 6004), DISGUISE_COLUMNS);
 	open_memory();
 	put(64, (uint32_t)ONE | (uint64_t)((uintptr_t)two >> 32) << 32, 8);
 	map.lo = (uint32_t)ONE | (uintptr_t)two >> 32 << 32; // the low half of a pointer into this is no handle
@@ -229,6 +234,33 @@ static void small_halves(void **state)
 		put(512 + 8 * i, (uint32_t)begins[i], 4);
 	assert_int_equal(pass(0), NODES);
 	assert_int_equal(disguised_at(&found, (uintptr_t)two + 512), DISGUISE_LOW);
+	memcpy(begins, was, sizeof(was));
+}
+
+// Combined with the address of the structure, which lies in the same heap: numbers of few bits.
+static void xored_with_its_structure(void **state)
+{
+	uint64_t was[NODES];
+	(void)state;
+	memcpy(was, begins, sizeof(was));
+	for (unsigned offset = 0; offset <= 64; offset += 8) {
+		open_memory();
+		uint64_t own = (uintptr_t)two + 0x130;
+		for (uint64_t i = 0; i < NODES; i++)
+			begins[i] = ((uintptr_t)two & ~0xfffffULL) + 0x3a4d90 + i * 0x115b0;
+		put(0x130 + offset, begins[0] ^ own, 8);
+		put(0x930 + offset, (uint32_t)(begins[1] ^ (own + 0x800)), 4);
+		assert_int_equal(pass(0), 2);
+		assert_int_equal(disguised_at(&found, own + offset), DISGUISE_OWN);
+	}
+	open_memory();
+	begins[0] = ((uintptr_t)two & ~0xfffffffULL) + 0x7a4d000; // both begin with a page
+	put(64, begins[0] ^ (uintptr_t)two, 8);
+	assert_int_equal(pass(0), 1);
+	open_memory();
+	for (unsigned i = 0; i < 1024; i++) // by chance: they would lead to decoys as often
+		put(i * 8, ((begins[0] ^ ((uintptr_t)two + i * 8)) & ~0x1ffe0ULL) | (i * 0x9e40 & 0x1ffe0), 8);
+	assert_int_equal(pass(0), 0);
 	memcpy(begins, was, sizeof(was));
 }
 
@@ -456,7 +488,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
 		cmocka_unit_test(begins_and_tags), cmocka_unit_test(page_numbers), cmocka_unit_test(texts),
 		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(small_distances), cmocka_unit_test(sums), cmocka_unit_test(secrets), cmocka_unit_test(too_many_pairs),
-		cmocka_unit_test(from_itself), cmocka_unit_test(upper_halves), cmocka_unit_test(from_itself_in_full),
+		cmocka_unit_test(from_itself), cmocka_unit_test(xored_with_its_structure), cmocka_unit_test(upper_halves), cmocka_unit_test(from_itself_in_full),
 		cmocka_unit_test(small_halves), cmocka_unit_test(a_number_that_is_everywhere)};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	disguised_deinit(&found);

@@ -149,6 +149,60 @@ static void xored_apart(uint64_t a, unsigned place, unsigned char *to)
 	put(to + 65 + place / 7 % 7, a ^ key);
 }
 
+// With the address of a structure that begins up to 64 bytes before, or its own, of its page.
+static void own_structure(uint64_t a, unsigned place, unsigned char *to)
+{
+	put(to + 8 * (place % 9), a ^ (uintptr_t)to);
+}
+
+static void own_page(uint64_t a, unsigned place, unsigned char *to)
+{
+	unsigned char *at = to + 8 * (place % 9);
+	put(at, a ^ (uintptr_t)at >> 12);
+}
+
+// In columns of their own, in the order of a network.
+static void halves_apart(uint64_t a, unsigned place, unsigned char *to)
+{
+	uint32_t lower = __builtin_bswap32((uint32_t)a), upper = __builtin_bswap32((uint32_t)(a >> 32));
+	memcpy(to + 4 * (place % 16), &upper, sizeof(upper));
+	memcpy(to + 100 + 4 * (place / 16 % 8), &lower, sizeof(lower));
+}
+
+// The upper bits alone: what was lost is kept elsewhere, in fewer bits.
+static void upper_bits(uint64_t a, unsigned place, unsigned char *to)
+{
+	uint32_t upper = (uint32_t)(a >> (5 + place / 16 % 16));
+	memcpy(to + 4 * (place % 16), &upper, sizeof(upper));
+}
+
+static void upper_float(uint64_t a, unsigned place, unsigned char *to)
+{
+	float upper = (float)(a >> 24);
+	memcpy(to + 4 * (place % 16), &upper, sizeof(upper));
+}
+
+// Of a page, at any bit but where a pointer to something in it has it.
+static void page_field(uint64_t a, unsigned place, unsigned char *to)
+{
+	const uint64_t mask = (1ULL << 35) - 1;
+	unsigned by = place % 64;
+	unsigned __int128 w = (unsigned __int128)random_word() << 64 | random_word();
+	by += by % 8 == 4;
+	w = (w & ~((unsigned __int128)mask << by)) | (unsigned __int128)(a >> 12) << by;
+	memcpy(to, &w, sizeof(w));
+}
+
+static uint64_t real_in(uint64_t a, double units)
+{
+	double value = (double)a / units;
+	memcpy(&a, &value, sizeof(a));
+	return a;
+}
+
+BYTES_FORM(real_seconds, real_in(a, place / 8 % 2 ? 1e6 : 1e9))
+BYTES_FORM(real_thousands, real_in(a, 1e3))
+
 static void bit_field(uint64_t a, unsigned place, unsigned char *to)
 {
 	const uint64_t mask = (1ULL << 43) - 1;
@@ -222,6 +276,8 @@ PRINTED_FORM(padded, "%016lx", a)
 PRINTED_FORM(uuid, "%08x-%04x-%04x-8000-000000000001", (unsigned)(a >> 32), QUARTER(1), QUARTER(0))
 PRINTED_FORM(network, "fe80::%x:%x:%x", QUARTER(2), QUARTER(1), QUARTER(0))
 PRINTED_FORM(two_halves, "%u:%u", (unsigned)(a >> 32), (unsigned)a)
+PRINTED_FORM(address_and_port, "%u.%u.%u.%u:%u", (unsigned)(a >> 40), (unsigned)(a >> 32 & 255), (unsigned)(a >> 24 & 255),
+	     (unsigned)(a >> 16 & 255), QUARTER(0))
 PRINTED_FORM(thousands, "%lu,%03lu,%03lu,%03lu,%03lu", a / 1000000000000, a / 1000000000 % 1000, a / 1000000 % 1000,
 	     a / 1000 % 1000, a % 1000)
 
@@ -284,16 +340,19 @@ static void of_record(uint64_t a, unsigned place, unsigned char *to)
 
 // ------------------------------------------------------------------------- a pass
 
-#define FORM(name) {#name, name}
+#define FORM(name) {#name, name, false}
 static const struct {
 	const char *name;
 	form *write;
+	bool pages; // of an address at a page alone
 } forms[] = {
 	FORM(left), FORM(right), FORM(right_tag), FORM(complement), FORM(negative), FORM(tag_16), FORM(tag_17), FORM(real),
 	FORM(turned_word), FORM(turned_complement), FORM(turned_reversed), FORM(turned_swapped), FORM(plain), FORM(swapped),
 	FORM(swapped_complement), FORM(swapped_negative), FORM(all_bits_reversed), FORM(bits_reversed), FORM(nibbles_reversed),
 	FORM(reversed_complement), FORM(gray), FORM(gray_back), FORM(quarters), FORM(pairs), FORM(packed_decimal),
-	FORM(four_digits), FORM(nine_digits), FORM(thirty_bits), FORM(xored), FORM(xored_apart), FORM(bit_field), FORM(sevens),
+	FORM(four_digits), FORM(nine_digits), FORM(thirty_bits), FORM(xored), FORM(xored_apart), FORM(own_structure), FORM(own_page),
+	FORM(halves_apart), FORM(upper_bits), FORM(upper_float), FORM(real_seconds), FORM(real_thousands),
+	FORM(address_and_port), {"page_field", page_field, true}, FORM(bit_field), FORM(sevens),
 	FORM(sevens_zigzag), FORM(hexadecimal), FORM(hexadecimal_upper), FORM(hexadecimal_swapped), FORM(hexadecimal_backward),
 	FORM(decimal), FORM(decimal_backward), FORM(octal), FORM(binary), FORM(twelve), FORM(thirty_six), FORM(thirty_six_upper),
 	FORM(forty_five), FORM(fifty_eight), FORM(sixty_two), FORM(sixty_two_upper), FORM(sixty_two_swapped), FORM(sixty_four),
@@ -346,7 +405,7 @@ static void each_form_of_any_address(void **state)
 	for (size_t k = 0; k < sizeof(forms) / sizeof(*forms); k++)
 		for (int i = 0; i < PLACES * rounds; i++) {
 			unsigned places[OBJECTS];
-			enum where where = (enum where)(i % PLACES);
+			enum where where = forms[k].pages ? AT_PAGE : (enum where)(i % PLACES);
 			open_memory(where);
 			for (unsigned j = 0; j < OBJECTS; j++) {
 				places[j] = (unsigned)(random_word() >> 40);

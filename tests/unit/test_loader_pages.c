@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "engine/target/proc.h"
-#include "search/disguise/bases.h"
+#include "search/whole/bases.h"
 #include "search/disguise/loader_pages.h"
 
 enum { PAGE = 4096 };

@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "search/disguise/code_pages.h"
-#include "search/disguise/number_rows.h"
-#include "search/disguise/packed_bits.h"
+#include "search/whole/code_pages.h"
+#include "search/whole/number_rows.h"
+#include "search/whole/packed_bits.h"
 #include "search/disguise/xor_words.h"
 
 enum { PAGE = 4096 };

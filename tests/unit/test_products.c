@@ -14,9 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "search/disguise/code_words.h"
-#include "search/disguise/products.h"
-#include "search/disguise/varints.h"
+#include "search/whole/code_words.h"
+#include "search/whole/columns.h"
+#include "search/whole/products.h"
+#include "search/whole/varints.h"
 
 enum { PAGE = 4096, CODE, CONSTANT, STATIC, KINDS = 3 };
 #define FACTOR 0x9e3779b97f4a7c15
@@ -294,6 +295,42 @@ static void rows_of_varints(void **state)
 	assert_int_equal(in_bytes(b, 64), 0);
 }
 
+// ------------------------------------------------------------------------- two halves apart
+
+static unsigned in_columns(const uint32_t *words, size_t n)
+{
+	struct columns c = {.memory = &memory, .targets = &target, .ntargets = 1, .hit = on_hit};
+	hits = 0;
+	columns_find(&c, (const unsigned char *)words, n * sizeof(*words), 0x1000);
+	return hits;
+}
+
+static void halves_apart(void **state)
+{
+	enum { WORDS = 1 << 16, UPPER = 101, LOWER = 700, FAR = UPPER + (1 << 14) };
+	static uint32_t words[WORDS];
+	(void)state;
+	for (unsigned swapped = 0; swapped < 2; swapped++) {
+		uint32_t upper = (uint32_t)(ONE >> 32), lower = (uint32_t)ONE + 0x40;
+		upper = swapped ? __builtin_bswap32(upper) : upper;
+		lower = swapped ? __builtin_bswap32(lower) : lower;
+		words[UPPER] = upper;
+		words[LOWER] = lower;
+		assert_int_equal(in_columns(words, WORDS), 1);
+		assert_true(hit_at == 0x1000 + LOWER * sizeof(*words) && hit_address == ONE + 0x40);
+		words[LOWER] = __builtin_bswap32(lower); // of another order
+		assert_int_equal(in_columns(words, WORDS), 0);
+		words[LOWER] = 0;
+		words[FAR] = lower;
+		assert_int_equal(in_columns(words, WORDS), 0);
+		words[FAR] = 0;
+		words[UPPER] = 0;
+		words[LOWER] = lower;
+		assert_int_equal(in_columns(words, WORDS), 0);
+		words[LOWER] = 0;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +344,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(varints, open_memory, close_memory),
 		cmocka_unit_test_setup_teardown(varints_from_a_base, open_memory, close_memory),
 		cmocka_unit_test_setup_teardown(rows_of_varints, open_memory, close_memory),
+		cmocka_unit_test_setup_teardown(halves_apart, open_memory, close_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 // A large memory has such words anyway: there only what the kernel holds tells something.
 //
 // Code that was made at run time computes what it likes from its operands. What a compiler puts on a stack
-// for a nested function is small, and disguise/code_pages.c reads it.
+// for a nested function is small, and whole/code_pages.c reads it.
 #include "engine/memory/opaque.h"
 
 #include <string.h>

@@ -48,7 +48,7 @@ struct reach {
 // For those who are about to be proven. As settle.
 static const char *look_further(struct reach *r)
 {
-	struct queues q = {.l = r->l, .bytes = roots_pointers, .ctx = &r->roots};
+	struct queues q = {.l = r->l, .bytes = roots_pointers, .number = roots_number, .ctx = &r->roots};
 	if (!second_pass_run(r->l, &r->s, &r->disguised))
 		return r->disguised.why;
 	const char *why = r->s.bytes < HANDLE_FORMS_LARGE ?
@@ -128,6 +128,7 @@ static void search(struct reach *r, const struct proc_tasks *base)
 		roots_registers(&r->roots);
 	struct queues q = {.l = l,
 			   .bytes = roots_bytes,
+			   .number = roots_number,
 			   .text = roots_text,
 			   .ctx = &r->roots,
 			   .may_doubt = l->others != NULL};

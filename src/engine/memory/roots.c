@@ -109,11 +109,6 @@ void roots_pointers(void *ctx, const char *where, const unsigned char *bytes, si
 	scan_bytes(&s, bytes, n, 0);
 }
 
-void roots_number(void *ctx, const char *where, uint64_t number)
-{
-	root(ctx, number, where);
-}
-
 void roots_text(void *ctx, const char *where, const char *text)
 {
 	struct apart a = {ctx, where};
@@ -133,14 +128,20 @@ static void root_swapped(struct roots *r, const char *where, const unsigned char
 }
 
 // A number alone, of which the program may have cut off zeros.
-static void root_shifted(struct roots *r, const char *where, const unsigned char *bytes)
+static void root_shifted(struct roots *r, const char *where, uint64_t word)
 {
 	enum { ZEROS = 12 };
-	uint64_t word;
-	memcpy(&word, bytes, sizeof(word));
 	for (unsigned k = 1; k <= ZEROS; k++)
 		if (word << k >> 32 && word << k <= SPAN_ADDRESS_MASK)
 			root(r, word << k, where);
+}
+
+void roots_number(void *ctx, const char *where, uint64_t number)
+{
+	if (!number)
+		return;
+	root_word(ctx, number, "%s", where);
+	root_shifted(ctx, where, number);
 }
 
 // The address in an object whose lower 32 bits, or those of it shifted right, are this number; 0: there is
@@ -191,15 +192,33 @@ static void root_halves(struct roots *r, const char *where, const unsigned char 
 	}
 }
 
+// Shifted, complemented and the like: in what is short at any byte.
+static void root_words(struct roots *r, const char *where, const unsigned char *bytes, size_t n)
+{
+	enum { SHORT = 1 << 16 };
+	for (size_t i = 0; i + sizeof(uint64_t) <= n; i += n > SHORT ? sizeof(uint64_t) : 1) {
+		uint64_t word;
+		enum disguise form;
+		memcpy(&word, bytes + i, sizeof(word));
+		uint64_t address = word ? undisguised(r, word, &form) : 0;
+		if (address)
+			root(r, address, where);
+	}
+}
+
 void roots_bytes(void *ctx, const char *where, const unsigned char *bytes, size_t n)
 {
 	struct roots *r = ctx;
 	struct apart a = {r, where};
 	roots_pointers(r, where, bytes, n);
+	root_words(r, where, bytes, n);
 	root_swapped(r, where, bytes, n);
 	root_halves(r, where, bytes, n);
-	if (n == sizeof(uint64_t))
-		root_shifted(r, where, bytes);
+	if (n == sizeof(uint64_t)) {
+		uint64_t word;
+		memcpy(&word, bytes, sizeof(word));
+		root_shifted(r, where, word);
+	}
 	apart_text(bytes, n, on_number, &a);
 	r->opaque += opaque_bytes(bytes, n);
 }

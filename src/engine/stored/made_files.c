@@ -22,7 +22,7 @@
 enum { PATHS_MOST = 512, PATH_MOST = 256, LEAST = 4, FILES_MOST = 2048, LOGS_MOST = 64, ROOT = 32 };
 enum { PIECE = 1 << 16, BEHIND = 32, BYTES_MOST = 1 << 20, NAMED_MOST = 8 << 20, ALL_MOST = 32 << 20 };
 enum { IMAGE_MOST = 16 << 20 }; // of the program's own file
-enum { ROUNDED_S = 2 };
+enum { ROUNDED_S = 2, DEPTH_MOST = 4 };
 
 struct made {
 	struct queues *q;
@@ -33,6 +33,7 @@ struct made {
 	const struct maps_line *stack; // with the environment
 	bool watched, shut;            // files must not be opened; one was not
 	bool large;                    // one was not read to its end
+	unsigned depth;                // of the directory below one that it names; 0: none that it names
 	uint64_t bytes;                // read so far
 	struct log {
 		dev_t dev;
@@ -187,6 +188,21 @@ static bool is_new(const struct made *m, const struct stat *st)
 	return st->st_ctim.tv_sec + ROUNDED_S >= m->q->l->memory.began_s;
 }
 
+static void directory(struct made *m, const char *path, const char *prefix);
+
+// A name may be split in two: "1f/2e3d".
+static void with_folder(struct made *m, const char *path)
+{
+	char joined[2 * PATH_MOST];
+	const char *name = strrchr(path, '/'), *folder = name;
+	while (folder && folder > path && folder[-1] != '/')
+		folder--;
+	if (!folder || name - folder >= PATH_MOST)
+		return;
+	snprintf(joined, sizeof(joined), "%.*s%s", (int)(name - folder), folder, name + 1);
+	m->text(m->q->ctx, "the names of a directory and of what lies there", joined);
+}
+
 // `named`: the program knows its very name.
 static void one(struct made *m, const char *path, const char *name, bool named)
 {
@@ -195,13 +211,23 @@ static void one(struct made *m, const char *path, const char *name, bool named)
 	if (lstat(path, &st) || !is_new(m, &st) || m->files++ > FILES_MOST)
 		return;
 	m->text(m->q->ctx, "the name of a file that it made", name);
+	if (m->depth)
+		with_folder(m, path);
 	ssize_t n = S_ISLNK(st.st_mode) ? readlink(path, link, sizeof(link) - 1) : 0;
 	link[n > 0 ? n : 0] = '\0';
 	m->text(m->q->ctx, "a link that it made", link);
-	if (S_ISREG(st.st_mode))
+	if (S_ISREG(st.st_mode) && m->depth <= 1)
 		m->large |= !read_file(m, path, &st, named ? NAMED_MOST : BYTES_MOST) && named;
-	if (S_ISREG(st.st_mode))
+	if (S_ISREG(st.st_mode)) {
 		queues_attributes(m->q, path, -1, &st);
+		queues_times(m->q, -1, &st);
+		m->q->number(m->q->ctx, "the size of a file that it made", (uint64_t)st.st_size);
+	}
+	if (S_ISDIR(st.st_mode) && m->depth && m->depth < DEPTH_MOST) {
+		m->depth++;
+		directory(m, path, "");
+		m->depth--;
+	}
 }
 
 // Those whose names begin so.
@@ -273,13 +299,17 @@ static void follow(struct made *m, const char *path)
 		if (lstat(name, &st))
 			return;
 	}
-	if (!is_new(m, &st) || !queues_local(name))
+	bool shared = st.st_mode & S_ISVTX; // as /tmp is: what lies there is others', too
+	bool inside = S_ISDIR(st.st_mode) && !shared && !m->watched; // what lies in a directory may be new
+	if ((!is_new(m, &st) && !inside) || !queues_local(name))
 		return;
 	if (m->watched && !S_ISLNK(st.st_mode))
 		m->shut |= S_ISDIR(st.st_mode) || S_ISREG(st.st_mode);
-	else if (S_ISDIR(st.st_mode))
+	else if (S_ISDIR(st.st_mode)) {
+		m->depth = inside;
 		directory(m, name, "");
-	else if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+		m->depth = 0;
+	} else if (S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
 		one(m, name, strrchr(path, '/') + 1, true);
 }
 

@@ -36,14 +36,18 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool add_pipe(struct queues *q, uint64_t key)
+// The pipe with this key, as it is known so far; NULL: out of memory.
+static struct queues_pipe *find_pipe(struct queues *q, uint64_t key)
 {
-	uint64_t *more = realloc(q->pipes, (q->npipes + 1) * sizeof(*more));
+	for (size_t i = 0; i < q->npipes; i++)
+		if (q->pipes[i].key == key)
+			return &q->pipes[i];
+	struct queues_pipe *more = realloc(q->pipes, (q->npipes + 1) * sizeof(*more));
 	if (!more)
-		return false;
+		return NULL;
 	q->pipes = more;
-	more[q->npipes++] = key;
-	return true;
+	more[q->npipes] = (struct queues_pipe){.key = key};
+	return &more[q->npipes++];
 }
 
 static bool add_socket(struct queues *q, uint64_t ino, int fd)
@@ -89,13 +93,16 @@ static bool copy_pipe(struct queues *q, int from, int number)
 static bool one_pipe(struct queues *q, const char *path, int number, uint64_t key)
 {
 	struct stat st;
-	if (lstat(path, &st) || !(st.st_mode & S_IRUSR))
-		return true; // nobody can read it through this number
-	for (size_t i = 0; i < q->npipes; i++)
-		if (q->pipes[i] == key)
-			return true;
-	if (!add_pipe(q, key))
+	if (lstat(path, &st))
+		return true; // closed meanwhile
+	struct queues_pipe *p = find_pipe(q, key);
+	if (!p)
 		return fail(q, "out of memory");
+	p->fd = number;
+	p->ends |= (st.st_mode & S_IRUSR ? QUEUES_READS : 0) | (st.st_mode & S_IWUSR ? QUEUES_WRITES : 0);
+	if (p->read || !(st.st_mode & S_IRUSR))
+		return true; // or nobody can read it through this number
+	p->read = true;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return fail(q, "pipe fd %d cannot be looked into", number);
@@ -138,17 +145,19 @@ static bool one_file(struct queues *q, const char *path, int number)
 	return ok || fail(q, "unlinked file fd %d could not be read", number);
 }
 
-// How far it was read or written is a number that the program can set and ask for.
-static void offset_of(struct queues *q, int number)
+// How far it was read or written is a number that the program can set and ask for, as others are.
+static bool numbers_of(struct queues *q, int number, const struct stat *st)
 {
 	char name[40], *text;
 	snprintf(name, sizeof(name), "fdinfo/%d", number);
 	if (proc_slurp(q->l->pid, name, &text, NULL))
-		return; // closed meanwhile
+		return true; // closed meanwhile
 	uint64_t at = proc_field(text, "pos:", 10);
-	free(text);
 	snprintf(name, sizeof(name), "the offset of fd %d", number);
 	q->bytes(q->ctx, name, (const unsigned char *)&at, sizeof(at));
+	bool ok = queues_file(q, number, st, text);
+	free(text);
+	return ok;
 }
 
 // Something that has, or had, a name.
@@ -161,8 +170,8 @@ static bool one_named(struct queues *q, const char *path, int number, bool gone)
 		return one_pipe(q, path, number, st.st_ino ^ (uint64_t)st.st_dev << 40);
 	if (!queues_special(q, path, number, &st) || !queues_attributes(q, path, number, &st))
 		return false;
-	if (S_ISREG(st.st_mode))
-		offset_of(q, number);
+	if (S_ISREG(st.st_mode) && !numbers_of(q, number, &st))
+		return false;
 	return !gone || !S_ISREG(st.st_mode) || one_file(q, path, number);
 }
 
@@ -183,6 +192,8 @@ static bool one(struct queues *q, int number)
 		return one_pipe(q, path, number, strtoull(link + 6, NULL, 10));
 	if (!strcmp(link, "anon_inode:[eventfd]"))
 		one_eventfd(q, number);
+	else if (!strncmp(link, "anon_inode:", 11))
+		return queues_kind(q, link, number);
 	else if (!strncmp(link, "socket:[", 8))
 		return add_socket(q, strtoull(link + 8, NULL, 10), number) || fail(q, "out of memory");
 	else if (*link == '/')
@@ -207,7 +218,8 @@ bool queues_read(struct queues *q)
 		closedir(d);
 	if (ok && q->nsockets)
 		qsort(q->sockets, q->nsockets, sizeof(*q->sockets), by_value);
-	ok = ok && (!q->nsockets || (queues_sockets(q) && queues_options(q))) && queues_ipc(q);
+	ok = ok && (!q->nsockets || (queues_sockets(q) && queues_options(q))) && queues_ipc(q) &&
+	     queues_process(q);
 	if (ok && q->text)
 		queues_names(q);
 	free(q->sockets);

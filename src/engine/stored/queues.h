@@ -10,10 +10,21 @@
 
 #include "engine/inspect/inspect.h"
 
+enum { QUEUES_READS = 1, QUEUES_WRITES = 2 };
+
+struct queues_pipe {
+	uint64_t key;
+	int fd;
+	uint8_t ends; // which the process has
+	bool read;    // what is in it has been told
+};
+
 struct queues {
 	const struct inspection *l;
 	// Told of bytes that were found; `where` names what holds them.
 	void (*bytes)(void *ctx, const char *where, const unsigned char *bytes, size_t n);
+	// The same of one number. Never NULL where queues_read() is called.
+	void (*number)(void *ctx, const char *where, uint64_t number);
 	// The same of a name, in which a number may be written out; NULL: nobody asks.
 	void (*text)(void *ctx, const char *where, const char *name);
 	void *ctx;
@@ -21,7 +32,7 @@ struct queues {
 	bool may_doubt;                // bytes in a connection of its own are no reason to stop, but say so:
 	char doubt[160];               // the first; empty: there are none
 	struct queues_socket *sockets; // the process's; sorted when complete
-	uint64_t *pipes;               // those already read
+	struct queues_pipe *pipes;
 	size_t nsockets, npipes;
 };
 
@@ -47,6 +58,15 @@ bool queues_options(struct queues *q);
 // What shows nothing through a descriptor (queues_ipc.c): System V's queues and
 // segments; then a descriptor that is a message queue or a pseudo-terminal.
 struct stat;
+// Numbers that the kernel keeps (queues_places.c). Of an open file, with its fdinfo; the times of one (-1: of
+// one that was closed); what is no file, by its link; a device; of the process as a whole, once its pipes are
+// known; of semaphores that it has changed.
+bool queues_file(struct queues *q, int number, const struct stat *st, const char *info);
+void queues_times(const struct queues *q, int number, const struct stat *st);
+bool queues_kind(struct queues *q, const char *link, int number);
+bool queues_device(struct queues *q, int number, const struct stat *st);
+bool queues_process(struct queues *q);
+bool queues_semaphores(struct queues *q);
 bool queues_ipc(struct queues *q);
 bool queues_special(struct queues *q, const char *path, int number, const struct stat *st);
 // Extended attributes of a file (queues_attributes.c), which is open as `path` (/proc/PID/fd/N), or, number

@@ -16,7 +16,7 @@
 #include "engine/stored/queues.h"
 
 #define MQUEUE_MAGIC 0x19800202L
-enum { PTMX_MAJOR = 5, PTMX_MINOR = 2 };
+enum { PTMX_MAJOR = 5, PTMX_MINOR = 2, DOUBT_S = 2 };
 
 static bool same_ipc(pid_t pid)
 {
@@ -33,7 +33,6 @@ static bool same_ipc(pid_t pid)
 // meanwhile.
 static bool may_be_ours(const char *line, pid_t pid, int64_t began_s, int *id)
 {
-	enum { DOUBT_S = 2 };
 	unsigned long n;
 	long long sent_s;
 	int last;
@@ -104,7 +103,7 @@ bool queues_ipc(struct queues *q)
 		snprintf(q->why, sizeof(q->why), "its System V queues cannot be seen");
 		return false;
 	}
-	return messages(q) && segments(q);
+	return messages(q) && segments(q) && queues_semaphores(q);
 }
 
 // The status of a message queue: what lies in it, and who is told of the next message, with what value.
@@ -134,6 +133,8 @@ bool queues_special(struct queues *q, const char *path, int number, const struct
 			 "the pseudo-terminal of fd %d may hold what it wrote to itself", number);
 		return false;
 	}
+	if (S_ISCHR(st->st_mode))
+		return queues_device(q, number, st);
 	if (S_ISREG(st->st_mode) && !statfs(path, &fs) && fs.f_type == MQUEUE_MAGIC)
 		return message_queue(q, path, number);
 	return true;

@@ -15,15 +15,18 @@
 
 #include "base/living.h"
 
-enum { VALUE = 16, ALL = 256, STEPS_MOST = BPF_MAXINSNS, NUMBER_BITS = 20 };
+enum { VALUE = 40, ALL = 1024, STEPS_MOST = BPF_MAXINSNS, NUMBER_BITS = 20 };
 
 // Those that hold 32 bits or more.
 static const struct {
 	int level, name;
 } OPTIONS[] = {
-	{SOL_SOCKET, SO_MARK},       {SOL_SOCKET, SO_PRIORITY},        {SOL_SOCKET, SO_MAX_PACING_RATE},
-	{SOL_SOCKET, SO_RCVTIMEO},   {SOL_SOCKET, SO_SNDTIMEO},        {SOL_SOCKET, SO_PEEK_OFF},
-	{IPPROTO_TCP, TCP_TX_DELAY}, {IPPROTO_TCP, TCP_NOTSENT_LOWAT}, {IPPROTO_TCP, TCP_USER_TIMEOUT},
+	{SOL_SOCKET, SO_MARK},        {SOL_SOCKET, SO_PRIORITY},        {SOL_SOCKET, SO_MAX_PACING_RATE},
+	{SOL_SOCKET, SO_RCVTIMEO},    {SOL_SOCKET, SO_SNDTIMEO},        {SOL_SOCKET, SO_PEEK_OFF},
+	{IPPROTO_TCP, TCP_TX_DELAY},  {IPPROTO_TCP, TCP_NOTSENT_LOWAT}, {IPPROTO_TCP, TCP_USER_TIMEOUT},
+	{SOL_SOCKET, SO_RCVLOWAT},    {SOL_SOCKET, SO_BUSY_POLL},       {SOL_SOCKET, SO_LINGER},
+	{IPPROTO_IP, IP_OPTIONS},     {IPPROTO_IPV6, IPV6_HOPOPTS},     {IPPROTO_IPV6, IPV6_RTHDR},
+	{IPPROTO_IPV6, IPV6_DSTOPTS},
 };
 
 // More than a number of few bits, or than the largest one?
@@ -55,6 +58,17 @@ static void numbers(const struct queues *q, int fd, const char *where)
 		q->bytes(q->ctx, where, all, n);
 }
 
+// Of a network that has such a key, each socket has it that has none of its own.
+static void key_of(const struct queues *q, int fd, const char *where)
+{
+	uint64_t key[2] = {0};
+	socklen_t n = sizeof(key);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_KEY, key, &n))
+		return;
+	q->number(q->ctx, where, key[0]);
+	q->number(q->ctx, where, key[1]);
+}
+
 static void filter(const struct queues *q, int fd, const char *where)
 {
 	struct sock_filter steps[STEPS_MOST];
@@ -79,6 +93,7 @@ bool queues_options(struct queues *q)
 			continue;
 		snprintf(where, sizeof(where), "an option of socket fd %d", q->sockets[i].fd);
 		numbers(q, fd, where);
+		key_of(q, fd, where);
 		snprintf(where, sizeof(where), "the filter of socket fd %d", q->sockets[i].fd);
 		filter(q, fd, where);
 		close(fd);

@@ -30,19 +30,22 @@ enum disguise {
 	DISGUISE_SUM,                      // added to another address
 	DISGUISE_XOR,                      // combined with another word by exclusive or
 	DISGUISE_PRODUCT,                  // multiplied by a number of the program
-	DISGUISE_VARINT, // in bytes of seven bits, or as a distance in a row of such numbers
-	DISGUISE_PARTS,  // written out, in parts
-	DISGUISE_BITS,   // in a bit field
-	DISGUISE_LINK,   // in a link of a list, with the address of what lies at its other side
-	DISGUISE_CODE,   // as operands of code that was made at run time
-	DISGUISE_AWAY,   // its distance from where it is kept, 64 GiB or more,
-	DISGUISE_NEAR,   // or less
+	DISGUISE_VARINT,  // in bytes of seven bits, or as a distance in a row of such numbers
+	DISGUISE_PARTS,   // written out, in parts
+	DISGUISE_BITS,    // in a bit field
+	DISGUISE_COLUMNS, // as two halves that stand apart
+	DISGUISE_OWN,     // combined with the address of where it is kept by exclusive or
+	DISGUISE_LINK,    // in a link of a list, with the address of what lies at its other side
+	DISGUISE_CODE,    // as operands of code that was made at run time
+	DISGUISE_AWAY,    // its distance from where it is kept, 64 GiB or more,
+	DISGUISE_NEAR,    // or less
 	// of 32 bits
 	DISGUISE_LOW,
 	DISGUISE_LOW_1,
 	DISGUISE_LOW_2,
 	DISGUISE_LOW_3,
 	DISGUISE_LOW_4,
+	DISGUISE_UPPER, // shifted right by 5 to 20, whatever was lost
 	DISGUISE_HALVES,
 	DISGUISE_SELF,     // its distance from where it is kept
 	DISGUISE_DISTANCE, // from a base

@@ -94,13 +94,17 @@ static void take_begins(struct disguised_pass *p)
 	p->products.search = s;
 	p->products.targets = p->targets;
 	p->products.ntargets = p->varints.ntargets = p->rows.ntargets = p->words.ntargets;
-	p->varints.memory = s->memory;
+	p->columns.ntargets = p->words.ntargets;
+	p->columns.targets = p->targets;
+	p->columns.memory = p->varints.memory = s->memory;
 	p->varints.targets = p->rows.targets = p->targets;
-	p->packed.begins = p->code.begins = p->begins;
-	p->packed.nbegins = p->code.nbegins = n;
+	p->own.begins = p->packed.begins = p->code.begins = p->begins;
+	p->packed.targets = p->targets;
+	p->packed.ntargets = p->words.ntargets;
+	p->own.nbegins = p->packed.nbegins = p->code.nbegins = n;
 	p->links.targets = p->targets;
 	p->links.ntargets = p->words.ntargets;
-	p->code.memory = p->links.memory = s->memory;
+	p->own.memory = p->code.memory = p->links.memory = s->memory;
 }
 
 // What may be written, in parts of 4 GiB; of a program with more of them than there is room for, the last
@@ -149,8 +153,8 @@ static bool begin(struct disguised_pass *p)
 	p->forms.living = p->d->living;
 	p->forms.nliving = p->d->nliving;
 	bases_find(&p->forms.bases, s->memory);
-	return xor_words_ready(&p->xors) && xor_words_ready(&p->odd) && handle_forms_all(&p->forms) &&
-	       families_ready(&p->families, &p->forms);
+	return own_xors_ready(&p->own) && xor_words_ready(&p->xors) && xor_words_ready(&p->odd) &&
+	       handle_forms_all(&p->forms) && families_ready(&p->families, &p->forms);
 }
 
 static void end(struct disguised_pass *p)
@@ -159,6 +163,7 @@ static void end(struct disguised_pass *p)
 	families_deinit(&p->families);
 	xor_words_deinit(&p->xors);
 	xor_words_deinit(&p->odd);
+	own_xors_deinit(&p->own);
 	constants_deinit(&p->constants);
 	free(p->targets);
 	free(p->begins);
@@ -204,6 +209,7 @@ static int search(struct disguised_pass *p)
 	xor_links_settle(&p->links);
 	disguised_settle_xors(p, &p->xors);
 	disguised_settle_xors(p, &p->odd);
+	disguised_settle_own(p);
 	disguised_settle_blocks(p);
 	disguised_settle(p, 0);
 	if (p->forms.ntargets > HANDLE_FORMS_TARGETS && any_in_use(p)) {
@@ -252,6 +258,8 @@ int disguised_run(struct disguised *d)
 	p.products.ctx = &p;
 	p.varints.hit = disguised_on_varint;
 	p.varints.ctx = &p;
+	p.columns.hit = disguised_on_column;
+	p.columns.ctx = &p;
 	p.links.hit = disguised_on_link;
 	p.links.ctx = &p;
 	p.code.hit = disguised_on_code;
@@ -260,6 +268,8 @@ int disguised_run(struct disguised *d)
 	p.rows.ctx = &p;
 	p.packed.hit = disguised_on_bits;
 	p.packed.ctx = &p;
+	p.own.counts = disguised_counts;
+	p.own.ctx = &p;
 	p.families.counts = disguised_in_row;
 	p.families.ctx = &p;
 	int e = begin(&p) ? search(&p) : -ENOMEM;

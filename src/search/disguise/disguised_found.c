@@ -77,6 +77,24 @@ void disguised_on_varint(void *ctx, uint64_t at, uint64_t address)
 	on_whole(ctx, at, address, DISGUISE_VARINT);
 }
 
+// The C library, the loader, or a program's file has no half of an address that is known only since the
+// program began.
+static bool counts_halves(struct disguised_pass *p, uint64_t at, uint64_t address)
+{
+	const struct memory *m = p->d->s->memory;
+	return address < DISGUISED_FOUR_GIB ||
+	       (!bases_is_loader(m, at) && !bases_is_auxv(m, at) && !constants_built(&p->constants, at) &&
+		!loader_pages_has(&p->loader, m, at));
+}
+
+// What lies in lost objects themselves, and what a program's file or the loader has, tells nothing.
+void disguised_on_column(void *ctx, uint64_t at, uint64_t address)
+{
+	struct disguised_pass *p = ctx;
+	if (!disguised_in_lost(p, at) && counts_halves(p, at, address))
+		on_whole(p, at, address, DISGUISE_COLUMNS);
+}
+
 void disguised_on_parts(void *ctx, uint64_t at, uint64_t address)
 {
 	on_whole(ctx, at, address, DISGUISE_PARTS);
@@ -221,15 +239,6 @@ static bool counts_distances(struct disguised_pass *p, uint64_t at)
 	       !loader_pages_has(&p->loader, m, at);
 }
 
-// Nor has any of them, or a program's file, half of an address that is known only since the program began.
-static bool counts_halves(struct disguised_pass *p, uint64_t at, uint64_t address)
-{
-	const struct memory *m = p->d->s->memory;
-	return address < DISGUISED_FOUR_GIB ||
-	       (!bases_is_loader(m, at) && !bases_is_auxv(m, at) && !constants_built(&p->constants, at) &&
-		!loader_pages_has(&p->loader, m, at));
-}
-
 static void on_value(struct disguised_pass *p, uint64_t at, uint32_t number, struct handles_value *v,
 		     bool inside)
 {
@@ -250,6 +259,12 @@ static void on_value(struct disguised_pass *p, uint64_t at, uint32_t number, str
 	p->of_few += !v->hit && handle_forms_of_few(&p->forms, v);
 	v->kept += v->kept < NAMED_MOST;
 	handles_note(&p->forms.values, v);
+}
+
+bool disguised_counts(void *ctx, uint64_t at)
+{
+	struct disguised_pass *p = ctx;
+	return !is_freed(p->d, at) && !disguised_in_lost(p, at);
 }
 
 bool disguised_in_row(void *ctx, uint64_t at)
@@ -333,8 +348,10 @@ void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at
 	families_find(&p->families, b, n, at);
 	if (!is_small(p, at))
 		return;
+	own_xors_find(&p->own, b, n, at);
 	products_find(&p->products, b, n, at);
 	varints_find(&p->varints, b, n, at);
+	columns_find(&p->columns, b, n, at);
 	number_rows_find(&p->rows, b, n, at);
 	packed_bits_find(&p->packed, b, n, at);
 	code_pages_find(&p->code, b, n, at);

@@ -7,20 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "search/disguise/code_pages.h"
 #include "search/disguise/constants.h"
 #include "search/disguise/disguise_words.h"
 #include "search/disguise/disguised.h"
 #include "search/disguise/families.h"
 #include "search/disguise/handle_forms.h"
 #include "search/disguise/loader_pages.h"
-#include "search/disguise/number_rows.h"
-#include "search/disguise/packed_bits.h"
-#include "search/disguise/products.h"
+#include "search/disguise/own_xors.h"
+#include "search/whole/number_rows.h"
+#include "search/whole/packed_bits.h"
+#include "search/whole/products.h"
 #include "search/disguise/self_words.h"
 #include "search/disguise/tables.h"
-#include "search/disguise/varints.h"
+#include "search/whole/varints.h"
 #include "search/disguise/xor_words.h"
+#include "search/whole/code_pages.h"
+#include "search/whole/columns.h"
 
 #define DISGUISED_FOUR_GIB (1ULL << 32)
 enum { DISGUISED_WORD = 8 };
@@ -34,8 +36,10 @@ struct disguised_pass {
 	uint64_t *begins;     // and where they begin
 	struct self_words self;
 	struct xor_words xors, odd; // odd: at any byte, in a small memory
+	struct own_xors own;
 	struct products products;
 	struct varints varints;
+	struct columns columns;
 	struct number_rows rows;
 	struct packed_bits packed;
 	struct code_pages code;
@@ -70,10 +74,12 @@ void disguised_on_word(void *ctx, uint64_t at, uint64_t address, enum disguise f
 void disguised_on_self(void *ctx, uint64_t at, uint64_t word);
 void disguised_on_product(void *ctx, uint64_t at, uint64_t address);
 void disguised_on_varint(void *ctx, uint64_t at, uint64_t address);
+void disguised_on_column(void *ctx, uint64_t at, uint64_t address);
 void disguised_on_parts(void *ctx, uint64_t at, uint64_t address);
 void disguised_on_bits(void *ctx, uint64_t at, uint64_t address);
 void disguised_on_link(void *ctx, uint64_t at, uint64_t address);
 void disguised_on_code(void *ctx, uint64_t at, uint64_t address);
+bool disguised_counts(void *ctx, uint64_t at);
 bool disguised_in_row(void *ctx, uint64_t at);
 void disguised_on_piece(void *ctx, const unsigned char *b, size_t n, uint64_t at);
 void disguised_on_piece_again(void *ctx, const unsigned char *b, size_t n, uint64_t at);
@@ -83,4 +89,5 @@ void disguised_add_hit(struct disguised *d, uint64_t at, uint64_t address, uint3
 void disguised_settle(struct disguised_pass *p, size_t from);
 void disguised_settle_blocks(struct disguised_pass *p);
 void disguised_settle_xors(struct disguised_pass *p, struct xor_words *x);
+void disguised_settle_own(struct disguised_pass *p);
 void disguised_settle_families(struct disguised_pass *p);

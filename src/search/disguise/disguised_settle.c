@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/search.h"
-#include "search/disguise/bases.h"
+#include "search/whole/bases.h"
 #include "search/disguise/disguised_own.h"
 #include "search/heap/malloc_heap.h"
 #include "search/memory/memory_walk.h"
@@ -100,6 +100,13 @@ void disguised_settle_xors(struct disguised_pass *p, struct xor_words *x)
 		if (!d->failed)
 			d->hits[d->nhits - 1].key = h->key;
 	}
+}
+
+void disguised_settle_own(struct disguised_pass *p)
+{
+	own_xors_settle(&p->own);
+	for (size_t i = 0; i < p->own.nhits && !p->d->failed; i++)
+		disguised_add_hit(p->d, p->own.hits[i].at, p->own.hits[i].address, DISGUISE_OWN);
 }
 
 void disguised_settle_families(struct disguised_pass *p)

@@ -24,6 +24,9 @@ enum {
 	DECOY_SHIFT = 16,
 	BESIDE_SHIFT = 4,
 	LEAST_ODD = 1024,
+	UPPER_LEAST = 5,
+	UPPER_MOST = 20,
+	FLOAT_BITS = 24,
 	TARGETS_MOST = HANDLE_FORMS_TARGETS
 };
 
@@ -74,6 +77,22 @@ uint64_t handle_forms_address(const struct handle_forms *f, const struct handles
 					    decoy(f->targets[v->index / DECOYS_OF_ONE].at, v->index);
 }
 
+static uint32_t as_float(uint64_t number)
+{
+	float value = (float)number;
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+// Where the lowest bits are kept elsewhere: in a field that is smaller, or as the number of a bucket.
+static void add_upper(struct handles *h, uint64_t address, enum handles_class class, size_t index)
+{
+	for (unsigned k = UPPER_LEAST; k <= UPPER_MOST; k++)
+		handles_add(h, (uint32_t)(address >> k), DISGUISE_UPPER, class, index);
+	handles_add(h, as_float(address >> FLOAT_BITS), DISGUISE_UPPER, class, index);
+}
+
 static void add_low(struct handle_forms *f, uint64_t address, enum handles_class class, size_t index)
 {
 	struct handles *h = &f->values;
@@ -81,6 +100,8 @@ static void add_low(struct handle_forms *f, uint64_t address, enum handles_class
 		handles_add(h, (uint32_t)(address >> k), DISGUISE_LOW + k, class, index);
 	if (class != HANDLES_DECOY)
 		handles_add(h, (uint32_t)address, DISGUISE_SELF, class, index);
+	if (address >= FOUR_GIB && f->bytes < HANDLE_FORMS_LARGE)
+		add_upper(h, address, class, index);
 	if (address >= FOUR_GIB) {
 		handles_add(h, (uint32_t)address, DISGUISE_LOW, class, index);
 		handles_add(h, (uint32_t)address, DISGUISE_HALVES, class, index);
@@ -185,7 +206,7 @@ bool handle_forms_in_use(const struct handle_forms *f, uint32_t form)
 		return f->distances.settled;
 	if (form == DISGUISE_HALVES) // an argument of one coroutine, perhaps
 		return handles_in_use(&t[form], false) || handles_in_use(&t[DISGUISE_LOW], true);
-	return handles_in_use(&t[form], form != DISGUISE_NEAR);
+	return handles_in_use(&t[form], form != DISGUISE_NEAR && form != DISGUISE_UPPER);
 }
 
 void handle_forms_deinit(struct handle_forms *f)

@@ -3,7 +3,7 @@
 // handle_forms.h - the forms of 32 bits in which some addresses are looked for, and which of them are in use.
 #pragma once
 
-#include "search/disguise/bases.h"
+#include "search/whole/bases.h"
 #include "search/disguise/disguise.h"
 #include "search/disguise/handles.h"
 #include "search/disguise/images.h"

@@ -321,6 +321,29 @@ static uint64_t real(uint64_t w)
 	return w;
 }
 
+// Of a number of which so many are one.
+static uint64_t real_of(uint64_t w, double units)
+{
+	double value = (double)w / units;
+	memcpy(&w, &value, sizeof(w));
+	return w;
+}
+
+static uint64_t real_thousandth(uint64_t w)
+{
+	return real_of(w, 1e3);
+}
+
+static uint64_t real_millionth(uint64_t w)
+{
+	return real_of(w, 1e6);
+}
+
+static uint64_t real_billionth(uint64_t w)
+{
+	return real_of(w, 1e9);
+}
+
 static uint64_t real_swapped(uint64_t w)
 {
 	return __builtin_bswap64(real(w));
@@ -337,7 +360,8 @@ static uint64_t (*const CODES[])(uint64_t w) = {same,           bits_of_all,
 						nines,          nines_swapped,
 						fours,          fours_swapped,
 						thirties,       real,
-						real_swapped};
+						real_swapped,   real_thousandth,
+						real_millionth, real_billionth};
 enum { CODES_N = sizeof(CODES) / sizeof(*CODES), SIGNS = 3 };
 
 // As it is, as a complement, or negated before it is recoded.

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "search/disguise/bases.h"
+#include "search/whole/bases.h"
 
 enum { OUTSIDE_BYTES = 4096, WORD = 8 };
 

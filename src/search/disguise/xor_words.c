@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "search/disguise/bases.h"
+#include "search/whole/bases.h"
 #include "search/disguise/handle_forms.h"
 #include "search/mark/block.h"
 #include "search/mark/scan.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/living.h"
-#include "search/disguise/bases.h"
+#include "search/whole/bases.h"
 #include "search/disguise/constants.h"
 #include "search/disguise/loader_pages.h"
 #include "search/mark/scan.h"

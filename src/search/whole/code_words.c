@@ -2,11 +2,11 @@
 //
 // A compiler makes one instruction of a number of 64 bits that does not fit into 32 (x86-64: `movabs`); any
 // byte that looks like the begin of one is taken for it.
-#include "search/disguise/code_words.h"
+#include "search/whole/code_words.h"
 
 #include <string.h>
 
-#include "search/disguise/bases.h"
+#include "search/whole/bases.h"
 #include "search/mark/scan.h"
 
 enum { WORD = 8, UPPER = 48, SIXTEEN = 0xffff, CHUNK = 1 << 16, READ_MOST = 8 << 20, PREFIX = 2 };

@@ -3,12 +3,12 @@
 // To multiply by an odd number is undone by another one, its inverse: a program may keep either. Neither
 // changes how many of the lowest bits are zeros. So of the numbers that may have been added, those alone are
 // tried that end in the same three bits as the word.
-#include "search/disguise/products.h"
+#include "search/whole/products.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/disguise/code_words.h"
+#include "search/whole/code_words.h"
 #include "search/mark/scan.h"
 
 enum { WORD = 8, HALF = 32, ADDRESS = 47, TRIES_MOST = 1 << 28 };

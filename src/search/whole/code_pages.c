@@ -2,7 +2,7 @@
 //
 // An operand may lie at any byte. Only where an object begins counts: the code is little, and what it means
 // to do with a number is not known.
-#include "search/disguise/code_pages.h"
+#include "search/whole/code_pages.h"
 
 #include <string.h>
 

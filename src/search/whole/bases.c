@@ -3,7 +3,7 @@
 // Static storage of the program and of its own libraries is read, as far as it was touched. The C library's
 // is not: what it points to is nobody's base. A program with more such pointers than there is room for has
 // all of its mappings, and the first of those.
-#include "search/disguise/bases.h"
+#include "search/whole/bases.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The last numbers of a row are kept, and at the end of each the parts are put together, in either order.
-#include "search/disguise/number_rows.h"
+#include "search/whole/number_rows.h"
 
 #include <stdbool.h>
 
@@ -76,6 +76,20 @@ static void try_thousands(const struct row *w)
 	try_address(w, COUNT, address);
 }
 
+// "127.18.214.240:42208": four bytes and 16 bits, as an address of a network and a port.
+static void try_port(const struct row *w)
+{
+	enum { BYTES = 4, BYTE = 8, PORT = 16 };
+	uint64_t address = 0;
+	for (unsigned i = BYTES; i > 0; i--) {
+		if (!last(w, i)->decimal || last(w, i)->value[1] >> BYTE)
+			return;
+		address = address << BYTE | last(w, i)->value[1];
+	}
+	if (last(w, 0)->decimal && !(last(w, 0)->value[1] >> PORT))
+		try_address(w, BYTES + 1, address << PORT | last(w, 0)->value[1]);
+}
+
 // A decimal digit each, as in text of 16 bits.
 static void try_digits(const struct row *w)
 {
@@ -96,6 +110,8 @@ static void end_number(struct row *w)
 			try_parts(w, &PARTS[i], decimal);
 	if (w->n >= 2)
 		try_thousands(w);
+	if (w->n >= 5)
+		try_port(w);
 	if (w->n >= DECIMALS_LEAST && last(w, 0)->digits == 1)
 		try_digits(w);
 }

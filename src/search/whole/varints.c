@@ -4,7 +4,7 @@
 // have six bytes with their upper bits set before one without. The same holds of one that was shifted right
 // by up to four bits. What was taken from all of them first is small: they lie that much before what they
 // mean.
-#include "search/disguise/varints.h"
+#include "search/whole/varints.h"
 
 #include <stdbool.h>
 #include <string.h>
