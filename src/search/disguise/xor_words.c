@@ -96,6 +96,12 @@ static bool counts(const struct xor_words *x, uint64_t at)
 	       scan_find(s->freed.v, s->freed.n, at) == s->freed.n;
 }
 
+// Can a key of this value still be taken? It costs less to ask than where a word lies.
+static bool is_wanted(const struct xor_words *x, uint64_t value)
+{
+	return !is_address(value) && x->taken[value >> UPPER] < OF_A_BUCKET;
+}
+
 // Those that lie in [lo, hi), which may be written. What holds of one byte holds of those up to the next
 // word.
 static void take_keys(struct xor_words *x, uint64_t lo, uint64_t hi)
@@ -105,12 +111,17 @@ static void take_keys(struct xor_words *x, uint64_t lo, uint64_t hi)
 	const uint64_t chunk_step = x->step == WORD ? CHUNK : CHUNK - WORD; // a word may lie across
 	for (; lo < hi && !memory_late(m); lo += chunk_step) {
 		size_t n = memory_peek_touched(m, lo, chunk, hi - lo < CHUNK ? (size_t)(hi - lo) : CHUNK);
+		size_t known = SIZE_MAX; // of which word it is asked
 		bool any = false;
 		for (size_t i = 0; i + WORD <= n; i += x->step) {
 			uint64_t key = block_word((const unsigned char *)chunk + i);
-			if (i % WORD == 0)
-				any = counts(x, lo + i) && !x->lost(x->ctx, lo + i);
-			if (any && !is_address(key))
+			if (!is_wanted(x, key))
+				continue;
+			if (known != i / WORD)
+				any = counts(x, lo + i / WORD * WORD) &&
+				      !x->lost(x->ctx, lo + i / WORD * WORD);
+			known = i / WORD;
+			if (any)
 				add_key(x, key, lo + i);
 		}
 	}

@@ -287,15 +287,15 @@ static void take_known(struct counting *c)
 {
 	const struct memory *m = c->o->s->memory;
 	uint64_t words[PAGE / WORD];
-	for (size_t i = 0; i < m->nmaps; i++)
-		for (uint64_t at = m->maps[i].lo;
-		     m->maps[i].perms[1] == 'w' && at < m->maps[i].hi && bases_is_runtime(m, at);
-		     at += PAGE) {
+	for (size_t i = 0; i < m->nmaps; i++) {
+		uint64_t end = m->maps[i].perms[1] == 'w' ? bases_runtime_end(m, &m->maps[i]) : 0;
+		for (uint64_t at = m->maps[i].lo; at < end; at += PAGE) {
 			size_t n = memory_peek_touched(m, at, words, sizeof(words)) / WORD;
 			for (size_t k = 0; k < n && c->nknown < KNOWN_MOST; k++)
 				if (opaque_word(words[k]) && !is_known(c, words[k]))
 					c->known[c->nknown++] = words[k];
 		}
+	}
 }
 
 static void on_words(struct counting *c, const unsigned char *b, size_t n, uint64_t at)

@@ -84,6 +84,13 @@ static const struct maps_line *runtime_at(const struct memory *m, uint64_t addr)
 		       NULL;
 }
 
+uint64_t bases_runtime_end(const struct memory *m, const struct maps_line *at)
+{
+	const struct maps_line *of = runtime_at(m, at->lo);
+	uint64_t end = !of ? at->lo : of == at ? at->hi : static_end(m, of->path);
+	return end < at->hi ? end : at->hi;
+}
+
 bool bases_is_runtime(const struct memory *m, uint64_t addr)
 {
 	return runtime_at(m, addr);

@@ -17,6 +17,8 @@ struct bases {
 bool bases_is_static(const struct memory *m, uint64_t addr);
 // Or of a library that has no handles of the program's: the C library, what C++ needs, ctp's own?
 bool bases_is_runtime(const struct memory *m, uint64_t addr);
+// Up to where that is so of a mapping; its begin: nowhere.
+uint64_t bases_runtime_end(const struct memory *m, const struct maps_line *at);
 // Of the dynamic loader, which holds nothing of the program's?
 bool bases_is_loader(const struct memory *m, uint64_t addr);
 // Is it in the list of tagged values that the kernel gives a program at its start (getauxval(3))?
