@@ -5,8 +5,9 @@
 // to it are coroutines that themselves wait for it, or its owner alone after its descriptor was closed; or
 // nothing leads to it, but none of its kind was ever found, a later look could not ask again, a forked
 // process lives, or nothing had led to another one, which went on. SUSPECT: its handle is kept under the
-// number of a closed descriptor, or bytes that the process may have sent to itself wait in a socket. An open
-// io_uring context hides what the kernel holds: INCONCLUSIVE.
+// number of a closed descriptor, words lead to it that a container has left behind, bytes that the process
+// may have sent to itself wait in a socket, or the program left no time to look for pointers in disguise to
+// one of whose kind none was found. An open io_uring context hides what the kernel holds: INCONCLUSIVE.
 #include "analyze/case/stackless_case.h"
 
 #include <inttypes.h>
@@ -32,14 +33,17 @@ static const char *why_unknown(const struct stackless_seen *s)
 			"and registered: it may be kept in a form that is not searched for",
 		[STACKLESS_ENDS] =
 			"words lead to the end of the block before it, which is as good as its own "
-			"begin"};
+			"begin",
+		[STACKLESS_UNUSED] =
+			"a word leads to it where a std::deque or std::vector, or what looks like one, has no "
+			"element now"};
 	return texts[s->why];
 }
 
 // Nothing could run that would look for it in a form that is not searched for.
 static bool is_quiet(const struct stackless_looks *l, const struct stackless_seen *s)
 {
-	return s->unknown && l->quiet && s->why != STACKLESS_ENDS;
+	return s->unknown && l->quiet && s->why != STACKLESS_ENDS && s->why != STACKLESS_UNUSED;
 }
 
 // Why it proves nothing that nothing was found; NULL: it does.
@@ -56,6 +60,7 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 {
 	const struct stackless_looks *l = &m->stackless;
 	const char *doubt = why_open(l, s);
+	bool left = s->unknown && (s->why == STACKLESS_UNUSED || l->half);
 	bool lost = s->answer == STACKLESS_LOST, complete = !l->rings && !(m->ext.gaps & CTP_GAP_URING);
 	p->items[PROOF_P0] = (struct obligation){
 		complete ? HOLDS_TRUE : HOLDS_OPEN,
@@ -84,7 +89,7 @@ static void decide(struct obligations *p, const struct world *w, const struct im
 	(void)w;
 	p->verdict = !complete                       ? VERDICT_INCONCLUSIVE :
 		     s->answer == STACKLESS_NUMBERED ? VERDICT_SUSPECT :
-		     l->sent                         ? VERDICT_SUSPECT :
+		     l->sent || left                 ? VERDICT_SUSPECT :
 		     lost && !doubt                  ? VERDICT_PROVEN :
 						       VERDICT_LIKELY;
 }

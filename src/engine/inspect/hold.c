@@ -18,21 +18,8 @@
 
 #include "base/living.h"
 #include "engine/inspect/hidden_fds.h"
+#include "engine/inspect/restarts.h"
 #include "engine/target/regs.h"
-
-// May it be interrupted without the program seeing it?
-static bool stoppable(const struct proc_task *t)
-{
-	static const long calls[] = {
-#ifdef SYS_pause
-		SYS_pause,
-#endif
-		SYS_rt_sigsuspend, SYS_futex, SYS_nanosleep, SYS_clock_nanosleep, SYS_wait4, SYS_waitid};
-	for (size_t i = 0; t->state == 'S' && i < sizeof(calls) / sizeof(*calls); i++)
-		if (t->nr == calls[i])
-			return true;
-	return false;
-}
 
 void hold_say(struct inspection *l, const char *text)
 {
@@ -73,7 +60,7 @@ bool hold_take(struct inspection *l, struct proc_tasks *base)
 			continue;
 		snprintf(why, sizeof(why), "thread %d %s: its registers cannot be read", t->tid,
 			 t->state == 'S' ? "sleeps where it must not be stopped" : "runs");
-		bool ours = l->may_stop || stoppable(t);
+		bool ours = l->may_stop || restarts_call(l->pid, t);
 		if (!ours ||
 		    !regs_take(t, l->may_stop, l->may_stop ? l->deadline_ns : proc_now_ns() + 20000000)) {
 			hold_say(l, why);
@@ -168,10 +155,10 @@ static bool memory_of(pid_t pid, char *to, size_t bytes)
 }
 
 // 1 it shares the memory of `pid`, 0 not, -1 cannot be told. The kernel's threads have none.
-static int shares_memory(pid_t pid, pid_t other)
+static int shares_memory(pid_t pid, const void *living, pid_t other)
 {
 	char a[128], b[128], again[128];
-	long r = syscall(SYS_kcmp, living_of(pid), living_of(other), KCMP_VM, 0, 0);
+	long r = syscall(SYS_kcmp, *(const pid_t *)living, living_of(other), KCMP_VM, 0, 0);
 	if (r > 0 || !memory_of(other, b, sizeof(b)) || *b == '0')
 		return 0;
 	if (r == 0)
@@ -182,13 +169,13 @@ static int shares_memory(pid_t pid, pid_t other)
 }
 
 // The first other process for which `is` says 1, or the first doubt.
-static int first_other(pid_t pid, int (*is)(pid_t pid, pid_t other))
+static int first_other(pid_t pid, const void *own, int (*is)(pid_t pid, const void *own, pid_t other))
 {
 	DIR *d = opendir("/proc");
 	int found = d ? 0 : -1;
 	for (struct dirent *e; !found && d && (e = readdir(d));) {
 		pid_t other = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
-		int yes = other && other != pid ? is(pid, other) : 0;
+		int yes = other && other != pid ? is(pid, own, other) : 0;
 		found = yes > 0 ? other : yes;
 	}
 	if (d)
@@ -198,19 +185,22 @@ static int first_other(pid_t pid, int (*is)(pid_t pid, pid_t other))
 
 int hold_sharer(pid_t pid)
 {
-	return first_other(pid, shares_memory);
+	pid_t living = living_of(pid);
+	return first_other(pid, &living, shares_memory);
 }
 
-// What has no memory, or is not ours to read, is no fork of ours.
-static int is_fork(pid_t pid, pid_t other)
+// What has no memory, or is not ours to read, is no fork of ours. own: NULL, that is not known.
+static int is_fork(pid_t pid, const void *own, pid_t other)
 {
-	unsigned char own[PROC_RANDOM], theirs[PROC_RANDOM];
+	unsigned char theirs[PROC_RANDOM];
+	(void)pid;
 	if (!proc_random(other, theirs))
 		return 0;
-	return !proc_random(pid, own) ? -1 : !memcmp(own, theirs, sizeof(own));
+	return !own ? -1 : !memcmp(own, theirs, sizeof(theirs));
 }
 
 int hold_fork(pid_t pid)
 {
-	return first_other(pid, is_fork);
+	unsigned char own[PROC_RANDOM];
+	return first_other(pid, proc_random(pid, own) ? own : NULL, is_fork);
 }

@@ -99,8 +99,9 @@ struct graph;
 struct inspect_others {
 	// Finds the suspects anew, in memory that is held. False: it could not.
 	bool (*find)(struct inspection *l);
-	// All words are known, and what leads where is not: it may take some out.
-	void (*prepare)(struct inspection *l, struct graph *g);
+	// All words are known, and what leads where is not: it may take some out, and name memory in which
+	// none counts, in disguise either.
+	void (*prepare)(struct inspection *l, struct graph *g, struct span_list *unused);
 	// What leads where is known: answers P6a of each; a suspect whose `firm` it sets gets the words
 	// named.
 	void (*answer)(struct inspection *l, struct graph *g);

@@ -67,7 +67,8 @@ static const char *settle(struct reach *r, bool all, const struct proc_tasks *ba
 {
 	bool begun = reach_answers_begin(&r->answers);
 	if (r->l->others)
-		r->l->others->prepare(r->l, &r->s.g);
+		r->l->others->prepare(r->l, &r->s.g, &r->s.freed);
+	r->s.freed.n = spans_tidy(r->s.freed.v, r->s.freed.n);
 	if (!begun || !graph_spread(&r->s.g))
 		return REACH_TOO_LITTLE;
 	if (!cancelled_find(r->l, &r->s.g))

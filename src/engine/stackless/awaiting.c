@@ -143,6 +143,7 @@ void awaiting_deinit(struct awaiting *a)
 	free(a->v);
 	free(a->suspects);
 	ends_deinit(&a->ends);
+	ends_deinit(&a->left);
 	*a = (struct awaiting){.functions = a->functions, .closes = a->closes};
 }
 

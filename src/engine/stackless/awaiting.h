@@ -25,7 +25,8 @@ struct awaiting_one { // by row of the list
 	enum awaiting_answer answer;
 	uint32_t suspect; // whose memory it lies in; STACKLESS_NONE: nobody's
 	const struct closes_one
-		*close;      // of a descriptor whose registration led to it, or its number; or NULL
+		*close; // of a descriptor whose registration led to it, or its number; or NULL
+	const struct closes_one *ended; // of one that is lost: of a descriptor whose number it holds; or NULL
 	uint64_t promise_of; // of one that is owned, unless the promise of the one that awaits it leads to
 			     // it: that one's resume function, and where in its frame the first word is that
 			     // leads to it; 0: it is owned
@@ -33,6 +34,7 @@ struct awaiting_one { // by row of the list
 	uint64_t closed;    // when the last such descriptor was, also if it was its own
 	enum known_how how; // of one that is lost: is its kind kept in a form that is searched for?
 	bool ends;          // words that lead to it were left out, as the ends of other blocks
+	bool left;          // or as what was left in the unused part of a container
 	bool armed;         // an event may come that leads to it, or of a descriptor whose number it holds
 	bool led;           // by the data of a registration of which an event may come
 	bool told;          // an earlier look has told of it, and this one could not
@@ -47,7 +49,7 @@ struct awaiting {
 	struct awaiting_one *v; // one for each of the list
 	struct suspect *suspects;
 	size_t nsuspects;
-	struct ends ends;       // words that were left out
+	struct ends ends, left; // words that were left out
 	bool found;             // the list is there
 	bool too_many;          // more than can be judged
 	char why[INSPECT_TEXT]; // they could not be found; empty

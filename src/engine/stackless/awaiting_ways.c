@@ -14,6 +14,7 @@
 #include "engine/stackless/awaiting_closes.h"
 #include "engine/stackless/frame_digest.h"
 #include "engine/stackless/numbered.h"
+#include "engine/stackless/unused_parts.h"
 
 enum { DEEPEST = 6, EDGES_MOST = 64 };
 
@@ -181,26 +182,35 @@ static void judge_reached(struct awaiting *a, struct inspection *l, struct graph
 
 // -------------------------------------------------------------------- answers
 
-void awaiting_ways_prepare(struct awaiting *a, struct inspection *l, struct graph *g)
+void awaiting_ways_prepare(struct awaiting *a, struct inspection *l, struct graph *g,
+			   struct span_list *unused)
 {
 	ends_deinit(&a->ends);
+	ends_deinit(&a->left);
 	ends_take(&a->ends, l, g);
+	unused_parts_take(&a->left, unused, l, g);
 }
 
 // To which of them that are lost do words lead that were left out? What those lead to is as doubtful.
-static void note_ends(struct awaiting *a, struct graph *g)
+static void note_left_out(struct awaiting *a, struct graph *g)
 {
-	bool *marked = calloc(g->n + 1, sizeof(*marked));
-	bool all = !marked || !ends_mark(&a->ends, g, marked);
-	for (size_t i = 0; i < a->list.n; i++)
-		if (a->v[i].suspect != STACKLESS_NONE)
-			a->v[i].ends = all || marked[graph_group(g, a->v[i].suspect)];
-	free(marked);
+	bool *ends = calloc(g->n + 1, sizeof(*ends)), *left = calloc(g->n + 1, sizeof(*left));
+	bool all_ends = !ends || !ends_mark(&a->ends, g, ends);
+	bool all_left = !left || !ends_mark(&a->left, g, left);
+	for (size_t i = 0; i < a->list.n; i++) {
+		if (a->v[i].suspect == STACKLESS_NONE)
+			continue;
+		uint32_t group = graph_group(g, a->v[i].suspect);
+		a->v[i].ends = all_ends || ends[group];
+		a->v[i].left = all_left || left[group];
+	}
+	free(ends);
+	free(left);
 }
 
 void awaiting_ways_answer(struct awaiting *a, struct inspection *l, struct graph *g)
 {
-	note_ends(a, g);
+	note_left_out(a, g);
 	awaiting_closes_join(a, l, g);
 	struct marks marks = {calloc(g->n + 1, sizeof(bool)), calloc(g->n + 1, sizeof(bool))};
 	for (uint32_t i = 0; marks.allowed && marks.seen && i < a->list.n; i++) {
@@ -209,9 +219,10 @@ void awaiting_ways_answer(struct awaiting *a, struct inspection *l, struct graph
 			     s->state == STACKLESS_INITIAL;
 		if (!waits || a->v[i].suspect == STACKLESS_NONE || inspect_late(l))
 			continue;
-		if (!g->reached[graph_group(g, a->v[i].suspect)])
+		if (!g->reached[graph_group(g, a->v[i].suspect)]) {
 			a->v[i].answer = AWAITING_LOST;
-		else if (s->state == STACKLESS_SUSPENDED)
+			a->v[i].ended = numbered_end(a->closes, l, s);
+		} else if (s->state == STACKLESS_SUSPENDED)
 			judge_reached(a, l, g, &marks, i);
 		else
 			a->v[i].answer = AWAITING_REACHED;

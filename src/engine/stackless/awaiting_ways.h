@@ -7,7 +7,8 @@
 #include "search/mark/graph.h"
 
 // The search has ended, and what leads where is about to be followed: takes words out that mean something
-// else.
-void awaiting_ways_prepare(struct awaiting *a, struct inspection *l, struct graph *g);
+// else, or that nobody reads: memory that has such ones is added to *unused.
+void awaiting_ways_prepare(struct awaiting *a, struct inspection *l, struct graph *g,
+			   struct span_list *unused);
 // What leads where is known: sets a->v[].answer.
 void awaiting_ways_answer(struct awaiting *a, struct inspection *l, struct graph *g);

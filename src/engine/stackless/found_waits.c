@@ -13,6 +13,7 @@
 #include "search/disguise/disguise.h"
 #include "search/mark/graph.h"
 
+#define HALF_NS 1000000000ULL
 enum { EDGES_MOST = 64, HANDLE_TO_PROMISE = 16, SEEN_MOST = 4096 };
 
 struct noting {
@@ -64,6 +65,11 @@ static bool awaits_it(const struct noting *n, uint32_t row, uint32_t group)
 	return false;
 }
 
+static bool is_plain(const struct stackless *s, uint64_t word)
+{
+	return (word & SPAN_ADDRESS_MASK) - s->at < s->block.hi - s->at;
+}
+
 // Which address of the frame the word holds, in a form that a word can have; false: none. Into the frame it
 // counts as it is, if the frame lies in no other one's.
 static bool leads_to(const struct stackless *s, uint64_t word, uint64_t *offset)
@@ -106,6 +112,7 @@ static void note_words(struct noting *n, uint32_t row, struct seen_wait *now)
 		w.at = e->at;
 		w.single = e->from == GRAPH_OUTSIDE && (!w.offset || w.offset == HANDLE_TO_PROMISE);
 		known_waits_word(&n->f->known, &w);
+		now->plain |= is_plain(s, word_at(n->l, e->at));
 		if (now->nwords < SEEN_WORDS)
 			now->words[now->nwords++] = e->at;
 	}
@@ -210,6 +217,7 @@ static void note_one(struct noting *n, uint32_t row)
 	const struct seen_wait *then = seen_waits_find(&n->f->seen, s->at), none = {0};
 	bool same = then && seen_waits_same(then, &now);
 	one->since_ns = now.since_ns = same ? then->since_ns : n->ns;
+	now.plain |= same && then->plain;
 	if (one->answer == AWAITING_LOST)
 		note_lost(n, same ? then : &none, &now);
 	seen_waits_add(&n->seen, &now);
@@ -227,6 +235,16 @@ static void note_registrations(struct noting *n)
 	}
 }
 
+// Where not all words in disguise were looked for, the program may keep it in such a form. Not one of a kind
+// that was found, or to which a plain word led in this wait before.
+static bool may_be_disguised(const struct noting *n, const struct awaiting_one *one,
+			     const struct seen_wait *seen)
+{
+	if (!reach_half(n->l) || one->how == KNOWN_FOUND || (seen && seen->plain))
+		return false;
+	return one->how == KNOWN_NEVER || n->ns - one->since_ns < HALF_NS;
+}
+
 // Whether its kind is known. If not, and an event of a descriptor may come whose number it holds, then the
 // program may find it by that number.
 static void decide(struct noting *n, uint32_t row)
@@ -236,22 +254,47 @@ static void decide(struct noting *n, uint32_t row)
 	const struct seen_wait *seen = seen_waits_find(&n->seen, s->at);
 	bool intact = seen && seen->nwords && seen->is == SEEN_TAKEN;
 	one->how = known_waits_how(&n->f->known, place_of(s), intact);
-	if (reach_half(n->l) && one->how != KNOWN_FOUND)
-		one->answer =
-			AWAITING_OPEN; // the program may keep its kind in a form that was not looked for
+	if (may_be_disguised(n, one, seen))
+		one->answer = AWAITING_OPEN;
 	if (one->answer != AWAITING_LOST)
 		return;
 	if (one->how == KNOWN_NEVER && one->armed)
 		one->answer = AWAITING_ARMED;
+	else if (one->left)
+		one->how = KNOWN_UNUSED;
 	else if (one->ends)
 		one->how = KNOWN_ENDS;
+}
+
+// Has a look told of the same wait?
+static bool was_told(const struct found_waits *f, const struct seen_wait *now)
+{
+	const struct seen_wait *then = seen_waits_find(&f->seen, now->at);
+	return then && then->told && seen_waits_same(then, now);
+}
+
+// A look that had no time for words in disguise leaves what an earlier one has said.
+static void note_judged(const struct found_waits *f, const struct awaiting_one *one, struct seen_wait *now,
+			bool half)
+{
+	const struct seen_wait *then = seen_waits_find(&f->seen, now->at);
+	bool same = then && seen_waits_same(then, now);
+	now->judged = half ? same && then->judged : one->answer != AWAITING_OPEN;
+	now->reached = half ? same && then->reached : one->answer == AWAITING_REACHED;
+}
+
+static uint64_t leads_frame(void *ctx, uint64_t data)
+{
+	const struct awaiting *a = ctx;
+	uint32_t row = awaiting_row(a, data);
+	return row == STACKLESS_NONE ? 0 : a->list.v[row].at;
 }
 
 void found_waits_note(struct found_waits *f, struct awaiting *a, const struct inspection *l, struct graph *g)
 {
 	struct noting n = {
 		.f = f, .a = a, .l = l, .g = g, .last_event = frame_fds_last_event(l), .ns = proc_now_ns()};
-	frame_fds_init(&n.fds, l);
+	frame_fds_init(&n.fds, l, leads_frame, a);
 	note_left(&n);
 	for (uint32_t i = 0; i < a->list.n && !inspect_late(l); i++)
 		if (waits(a, i))
@@ -262,9 +305,11 @@ void found_waits_note(struct found_waits *f, struct awaiting *a, const struct in
 			decide(&n, i);
 	for (size_t i = 0; i < n.seen.n; i++) {
 		const struct awaiting_one *one = &a->v[stackless_row(&a->list, n.seen.v[i].at)];
+		note_judged(f, one, &n.seen.v[i], reach_half(l));
 		n.seen.v[i].armed = one->armed;
 		n.seen.v[i].led = one->led;
-		n.seen.v[i].told = one->answer > AWAITING_REACHED;
+		n.seen.v[i].told = one->answer > AWAITING_REACHED ||
+				   (one->answer == AWAITING_OPEN && was_told(f, &n.seen.v[i]));
 	}
 	frame_fds_deinit(&n.fds);
 	seen_waits_deinit(&f->seen);
@@ -274,7 +319,7 @@ void found_waits_note(struct found_waits *f, struct awaiting *a, const struct in
 void found_waits_look(struct found_waits *f, struct awaiting *a, const struct inspection *l)
 {
 	struct noting n = {.f = f, .a = a, .l = l, .ns = proc_now_ns()};
-	frame_fds_init(&n.fds, l);
+	frame_fds_init(&n.fds, l, leads_frame, a);
 	for (uint32_t i = 0; i < a->list.n && n.seen.n < SEEN_MOST && !inspect_late(l); i++) {
 		const struct stackless *s = &a->list.v[i];
 		struct awaiting_one *one = &a->v[i];
@@ -300,6 +345,17 @@ void found_waits_look(struct found_waits *f, struct awaiting *a, const struct in
 	struct seen_waits *gone = inspect_late(l) ? &n.seen : &f->seen;
 	seen_waits_deinit(gone);
 	*gone = gone == &f->seen ? n.seen : *gone;
+}
+
+bool found_waits_news(const struct found_waits *f, const struct awaiting *a)
+{
+	for (uint32_t i = 0; i < a->list.n; i++) {
+		const struct seen_wait *seen = seen_waits_find(&f->seen, a->list.v[i].at);
+		if (waits(a, i) && a->v[i].answer != AWAITING_REACHED && a->v[i].answer != AWAITING_ARMED &&
+		    (!seen || !seen->judged || seen->reached))
+			return true;
+	}
+	return false;
 }
 
 void found_waits_deinit(struct found_waits *f)

@@ -20,4 +20,7 @@ void found_waits_note(struct found_waits *f, struct awaiting *a, const struct in
 // A look that could not tell what leads where: since when each waits, as its frame says. a->v has the rest as
 // the last look that could tell has left it.
 void found_waits_look(struct found_waits *f, struct awaiting *a, const struct inspection *l);
+// Of a look that did not search for all words in disguise: does it tell of one, or cannot tell of one, of
+// which no look with more time has told in the same wait; or which that one still found?
+bool found_waits_news(const struct found_waits *f, const struct awaiting *a);
 void found_waits_deinit(struct found_waits *f);

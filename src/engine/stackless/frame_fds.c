@@ -17,7 +17,8 @@ static int by_number(const void *a, const void *b)
 	return (x->fd > y->fd) - (x->fd < y->fd);
 }
 
-void frame_fds_init(struct frame_fds *f, const struct inspection *l)
+void frame_fds_init(struct frame_fds *f, const struct inspection *l,
+		    uint64_t (*leads)(void *ctx, uint64_t data), void *ctx)
 {
 	*f = (struct frame_fds){.v = calloc(l->registrations.n + 1, sizeof(*f->v))};
 	for (size_t i = 0; f->v && i < l->registrations.n; i++) {
@@ -29,7 +30,8 @@ void frame_fds_init(struct frame_fds *f, const struct inspection *l)
 			.fd = r->tfd,
 			.armed = r->events & CTP_REG_EVENTS,
 			.closed = now.closed_gen != now.gen && now.closed_gen ? now.closed : 0,
-			.event = now.event_time};
+			.event = now.event_time,
+			.leads = leads(ctx, r->data)};
 	}
 	if (f->n)
 		qsort(f->v, f->n, sizeof(*f->v), by_number);
@@ -49,7 +51,7 @@ struct frame_fd_answer frame_fds_of(const struct frame_fds *f, const struct insp
 		for (; at < f->n && f->v[at].fd == v[i]; at++) {
 			if (f->v[at].closed > created)
 				continue;
-			a.armed |= f->v[at].armed;
+			a.armed |= f->v[at].armed && (!f->v[at].leads || f->v[at].leads == s->at);
 			a.event = f->v[at].event > a.event ? f->v[at].event : a.event;
 		}
 	}

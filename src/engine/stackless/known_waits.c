@@ -126,11 +126,9 @@ enum known_how known_waits_how(const struct known_waits *k, struct known_wait p,
 
 const char *known_how_name(enum known_how how)
 {
-	static const char *const names[] = {[KNOWN_NEVER] = "never",
-					    [KNOWN_LEFT] = "left",
-					    [KNOWN_ARMED] = "armed",
-					    [KNOWN_ENDS] = "ends",
-					    [KNOWN_FOUND] = "found"};
+	static const char *const names[] = {
+		[KNOWN_NEVER] = "never",   [KNOWN_LEFT] = "left", [KNOWN_ARMED] = "armed",
+		[KNOWN_UNUSED] = "unused", [KNOWN_ENDS] = "ends", [KNOWN_FOUND] = "found"};
 	return names[how];
 }
 

@@ -23,11 +23,12 @@ struct known_word {
 };
 
 enum known_how {
-	KNOWN_NEVER, // none that is suspended there was found
-	KNOWN_LEFT,  // some were, but what led to them may be left of before
-	KNOWN_ARMED, // nothing led to one for whose open descriptor an event may come
-	KNOWN_ENDS,  // it is, but what leads to this one may be more than the end of another block
-	KNOWN_FOUND, // its kind is kept in a form that is searched for
+	KNOWN_NEVER,  // none that is suspended there was found
+	KNOWN_LEFT,   // some were, but what led to them may be left of before
+	KNOWN_ARMED,  // nothing led to one for whose open descriptor an event may come
+	KNOWN_UNUSED, // a word leads to this one from where a container has no element now
+	KNOWN_ENDS,   // it is, but what leads to this one may be more than the end of another block
+	KNOWN_FOUND,  // its kind is kept in a form that is searched for
 };
 
 struct known_waits {

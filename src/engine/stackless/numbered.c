@@ -37,6 +37,19 @@ static bool is_older(const struct inspection *l, const struct stackless *s, cons
 	return ctp_births_find(l->r, s->at, &b) && b.created < c->end.closed;
 }
 
+const struct closes_one *numbered_end(const struct closes *closes, const struct inspection *l,
+				      const struct stackless *s)
+{
+	size_t first = closes->n > CLOSES_MOST ? closes->n - CLOSES_MOST : 0;
+	for (size_t k = closes->n; k-- > first;) {
+		const struct closes_one *c = &closes->v[k];
+		if ((int32_t)c->was.reg_data == c->fd && stays_closed(l, c) && is_older(l, s, c) &&
+		    frame_holds(l, s, c->fd))
+			return c;
+	}
+	return NULL;
+}
+
 const struct closes_one *numbered_close(const struct closes *closes, const struct inspection *l,
 					const struct stackless *s, uint64_t at)
 {

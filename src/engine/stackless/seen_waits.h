@@ -18,6 +18,9 @@ struct seen_wait {
 	uint64_t words[SEEN_WORDS];
 	unsigned nwords;
 	bool armed, led, told; // awaiting.h
+	bool plain;            // a word that is no disguise led to it in this wait
+	bool judged;           // a look that had the time has told what leads to it
+	bool reached;          // and it was something that may resume it
 	enum {
 		SEEN_FOUND,
 		SEEN_TAKEN, // no word leads to it any more, and no other coroutine's handle took the place

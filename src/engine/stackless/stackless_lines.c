@@ -13,6 +13,7 @@
 #include "base/idmap.h"
 #include "base/json.h"
 #include "ctp/births.h"
+#include "engine/memory/reach.h"
 #include "engine/stackless/destroyed.h"
 #include "engine/stackless/stackless_stack.h"
 
@@ -70,8 +71,9 @@ static void coroutine(FILE *out, struct awaiting *a, const struct inspection *l,
 		json_object_set_new(o, "promise",
 				    json_pack("{s:o, s:I}", "of", json_hex(one->promise_of), "at",
 					      (json_int_t)one->promise_at));
-	if (o && one->close)
-		json_object_set_new(o, "close", close_of(one->close));
+	const struct closes_one *close = one->close ? one->close : one->ended;
+	if (o && close)
+		json_object_set_new(o, "close", close_of(close));
 	json_line(out, o);
 }
 
@@ -94,13 +96,13 @@ static void counts(FILE *out, const struct awaiting *a, const struct inspection 
 	json_line(
 		out,
 		json_pack(
-			"{s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, s:s, s:I}",
+			"{s:i, s:s, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:b, s:o, s:s, s:I}",
 			"v", 1, "what", "look", "ns", (json_int_t)ns, "look", l->final ? "final" : "live",
 			"total", (json_int_t)a->list.n, "suspended", by_state[STACKLESS_SUSPENDED], "initial",
 			by_state[STACKLESS_INITIAL], "final", by_state[STACKLESS_FINAL], "running",
 			by_state[STACKLESS_RUNNING], "destroying", by_state[STACKLESS_DESTROYING],
 			"may_have_ended", by_state[STACKLESS_ENDED], "undecided", open, "rings",
-			l->registrations.uring > 0, "sent", *l->sent != 0, "quiet",
+			l->registrations.uring > 0, "sent", *l->sent != 0, "half", reach_half(l), "quiet",
 			l->n && l->who[0]->a[PROOF_P6B].holds == HOLDS_TRUE, "why",
 			text ? text : json_string("?"), "way", l->way ? l->way : "", "scanned_bytes",
 			(json_int_t)l->scanned_bytes));

@@ -114,10 +114,10 @@ static bool find(struct inspection *l)
 	return awaiting_find(&k->a, l);
 }
 
-static void prepare(struct inspection *l, struct graph *g)
+static void prepare(struct inspection *l, struct graph *g, struct span_list *unused)
 {
 	struct looking *k = l->others->ctx;
-	awaiting_ways_prepare(&k->a, l, g);
+	awaiting_ways_prepare(&k->a, l, g, unused);
 }
 
 static void answer(struct inspection *l, struct graph *g)
@@ -177,6 +177,8 @@ static bool inspect(struct stackless_watch *w, struct inspection *l)
 		bool stay = !told && stays(w, half ? l->way : l->who[0]->a[PROOF_P6A].text);
 		bool less = !told && !half && !l->final &&
 			    w->decided; // than an earlier one, which is as of its time
+		// What that one told, when it had more time, is so still.
+		less |= half && !w->half && w->decided && !found_waits_news(&w->kinds, a);
 		if ((half && w->half) || (!stay && !less)) {
 			w->half = half;
 			w->decided |= told || half;

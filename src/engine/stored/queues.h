@@ -39,7 +39,8 @@ struct queues {
 struct queues_socket {
 	uint64_t ino;
 	int fd;
-	bool seen;            // in a table that tells what waits in it
+	bool seen;            // in a table that tells what waits in it, or it was asked
+	bool inet;            // TCP or UDP (sockets_asked.h)
 	bool nameless, other; // of a unix socket: it has no name, and is connected to one of another process;
 			      // and neither has that one, so socketpair(2) made both
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Bytes that the process sent to itself and has not read yet. The kernel's socket diagnosis gives queues and
+// Bytes that the process sent to itself and has not read yet. If its own sockets say that there are none
+// (sockets_asked.c), that is all. The kernel's socket diagnosis gives queues and
 // peers; of TCP and UDP so does /proc/PID/net, where there is no diagnosis, or in another network. A peer
 // that is gone may have been the process itself.
 #include "engine/stored/queues.h"
@@ -20,6 +21,7 @@
 #include "base/grow.h"
 #include "base/living.h"
 #include "engine/stored/sock_diag.h"
+#include "engine/stored/sockets_asked.h"
 
 // Fewer bytes hold no pointer (the end of a stream counts as one). More, in a
 // connection that a coroutine has filled until it had to wait, are what it writes.
@@ -384,7 +386,9 @@ static bool unlisted(struct queues *q, const struct queues_socket *s)
 
 bool queues_sockets(struct queues *q)
 {
-	bool ok = unix_sockets(q) && inet_sockets(q) && other_sockets(q);
+	struct sockets_asked asked = sockets_ask(q);
+	bool ok = (!asked.others || unix_sockets(q)) && (asked.empty || inet_sockets(q)) &&
+		  (!asked.others || other_sockets(q));
 	for (size_t i = 0; ok && i < q->nsockets; i++)
 		ok = q->sockets[i].seen || unlisted(q, &q->sockets[i]);
 	return ok;

@@ -2,10 +2,10 @@
 //
 // Reads registers of a sleeping thread by PTRACE_SEIZE and PTRACE_INTERRUPT. These have no visible
 // effect in futex, nanosleep, pause and wait4, which the kernel restarts, but make epoll_wait fail, so the
-// caller chooses which threads to stop. A signal that is being delivered when the thread is detached
-// is passed on. A thread that stops after the deadline is detached when it does; otherwise it would
-// stay stopped. A thread that dies while it is traced stays a zombie, and its process with it, until
-// it is reaped here.
+// caller chooses which threads to stop (inspect/restarts.c). A signal that is being delivered when the thread
+// is detached is passed on. A thread that stops after the deadline is detached when it does; otherwise it
+// would stay stopped. A thread that dies while it is traced stays a zombie, and its process with it, until it
+// is reaped here.
 #include "engine/target/regs.h"
 
 #include <elf.h>

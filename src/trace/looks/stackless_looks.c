@@ -73,7 +73,8 @@ static unsigned why_unknown(const json_t *o)
 	static const char *const names[] = {[STACKLESS_NEVER] = "never",
 					    [STACKLESS_LEFT] = "left",
 					    [STACKLESS_ARMED] = "armed",
-					    [STACKLESS_ENDS] = "ends"};
+					    [STACKLESS_ENDS] = "ends",
+					    [STACKLESS_UNUSED] = "unused"};
 	const char *how = json_string_value(json_object_get(o, "how"));
 	for (unsigned i = 0; how && i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(names[i], how))
@@ -138,6 +139,7 @@ static int add_look(struct stackless_looks *l, const json_t *o)
 	l->undecided = number(o, "undecided");
 	l->rings = flag(o, "rings");
 	l->sent = flag(o, "sent");
+	l->half = flag(o, "half");
 	l->quiet = flag(o, "quiet");
 	l->why = text(o, "why");
 	l->way = text(o, "way");

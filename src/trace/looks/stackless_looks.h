@@ -32,7 +32,8 @@ struct stackless_seen {
 		STACKLESS_NEVER, // as none that is suspended there was ever found,
 		STACKLESS_LEFT,  // or only by words that may be left of before,
 		STACKLESS_ARMED, // or nothing led to one whose descriptor was open and registered,
-		STACKLESS_ENDS   // or words lead to it that may be another block's end
+		STACKLESS_ENDS,  // or words lead to it that may be another block's end,
+		STACKLESS_UNUSED // or that lie where a container has no element now
 	} why;
 	uint32_t stack;      // as in slices.h: of its awaits
 	struct witness ways; // of it, only `open`: the words that lead to it
@@ -81,6 +82,7 @@ struct stackless_looks {
 	uint64_t undecided;     // suspended, and it could not be told what leads to them: `why`
 	bool rings;             // an io_uring or AIO context was open
 	bool sent;              // bytes in a connection of its own may lead to any of them
+	bool half;              // not all words in disguise were looked for
 	bool quiet;             // P6b: the whole program slept for good
 	char *why;
 	char *way;     // what was not searched, and may lead to any of them; NULL: nothing
