@@ -70,6 +70,19 @@ static inline bool ctp_stopped_short(const struct ctp_fd *f, const struct ctp_st
 	       !c->nwaits && f->event_time && f->event_time < c->since && !ctp_in_pool(c);
 }
 
+// F is edge-triggered and tells of room, and C alone has written to it, last and all that it gave, after F's
+// last event. It stands elsewhere than where that resumed it, without a known wait: perhaps for room, of
+// which no edge will tell, as none was missing.
+static inline bool ctp_sent_short(const struct ctp_fd *f, const struct ctp_state *c)
+{
+	const uint32_t out = EPOLLOUT | EPOLLET;
+	uint64_t whose = f->learned ? f->learned : f->leads & CTP_ID_MASK;
+	return f->reg_epfd >= 0 && (f->reg_events & out) == out &&
+	       !(f->flags & (CTP_FD_MANY | CTP_FD_MANYREGS)) && (!whose || whose == c->id) &&
+	       f->last_out == c->id && f->latest == CTP_FD_WRITTEN_LAST && !c->tried && !c->nwaits &&
+	       f->event_time && f->event_time < c->since && !ctp_stands_there(f, c) && !ctp_in_pool(c);
+}
+
 // F's one registration asks for nothing any more: an EPOLL_CTL_MOD to 0, or to errors and the peer's end
 // alone.
 static inline bool ctp_masked(const struct ctp_fd *f)

@@ -183,7 +183,34 @@ static void what_was_left_unread(void **state)
 	assert_int_equal(verdict(2), VERDICT_SUSPECT);
 }
 
-// The same where the registration asks for nothing.
+// It wrote last, and may wait for room that it had: where nobody ever went on from, after a while.
+static void what_it_sent_for_one_turn(void **state)
+{
+	(void)state;
+	fd.f.learned_stack = 6;
+	fd.f.reg_events = EPOLLIN | EPOLLOUT | EPOLLET;
+	fd.f.last_out = 41;
+	fd.f.latest = CTP_FD_WRITTEN_LAST;
+	station.c.nwaits = 0;
+	m.snapshot_ns = 2000000000;
+	assert_int_equal(verdict(4), VERDICT_NONE);
+	seen.sent = true;
+	assert_int_equal(verdict(4), VERDICT_SUSPECT);
+	m.snapshot_ns = 1000000000;
+	assert_int_equal(verdict(4), VERDICT_NONE);
+	m.snapshot_ns = 2000000000;
+	seen.items[PROOF_P5].holds = HOLDS_OPEN;
+	assert_int_equal(verdict(4), VERDICT_NONE);
+	seen.items[PROOF_P5].holds = HOLDS_TRUE;
+	fd.f.latest = CTP_FD_READ_LAST;
+	assert_int_equal(verdict(4), VERDICT_NONE);
+	fd.f.latest = CTP_FD_WRITTEN_LAST;
+	station.c.flags |= CTP_STATE_AGAIN; // others go on from there
+	assert_int_equal(verdict(4), VERDICT_NONE);
+	m.snapshot_ns = 0;
+}
+
+// It left bytes unread, and its registration asks for nothing.
 static void what_was_left_unread_behind_a_mask(void **state)
 {
 	(void)state;
@@ -478,6 +505,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_set_that_nobody_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_left_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_it_sent_for_one_turn, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_left_unread_behind_a_mask, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_answered_and_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_refused_on_its_behalf, setup, teardown),

@@ -225,6 +225,47 @@ static void who_left_some_of_an_edge(void **state)
 	assert_false(ctp_stopped_short(&f, &c)); // nothing was left
 }
 
+// Wrote some, which was all taken, and may wait for room.
+static void who_sent_for_one_turn(void **state)
+{
+	(void)state;
+	f.reg_events = EPOLLIN | EPOLLOUT | EPOLLET;
+	f.last_in = f.last_out = ME;
+	f.latest = CTP_FD_WRITTEN_LAST;
+	assert_false(ctp_sent_short(&f, &c)); // no event yet
+	f.event_time = 60;
+	assert_true(ctp_sent_short(&f, &c));
+	f.reg_events = EPOLLIN | EPOLLOUT;
+	assert_false(ctp_sent_short(&f, &c)); // it is told of room as long as there is some
+	f.reg_events = EPOLLIN | EPOLLET;
+	assert_false(ctp_sent_short(&f, &c));
+	f.reg_events = EPOLLOUT | EPOLLET;
+	f.latest = CTP_FD_READ_LAST;
+	assert_false(ctp_sent_short(&f, &c)); // it read since
+	f.latest = CTP_FD_WRITTEN_LAST;
+	f.last_out = OTHER;
+	assert_false(ctp_sent_short(&f, &c));
+	f.last_out = ME | CTP_FD_SEVERAL;
+	assert_false(ctp_sent_short(&f, &c));
+	f.last_out = ME;
+	f.learned = ME;
+	f.learned_stack = c.stack + 1;
+	assert_true(ctp_sent_short(&f, &c));
+	f.learned_stack = c.stack;
+	assert_false(ctp_sent_short(&f, &c)); // it stands where events of it resumed it
+	f.learned = OTHER;
+	assert_false(ctp_sent_short(&f, &c));
+	f.learned = 0;
+	f.event_time = 101;
+	assert_false(ctp_sent_short(&f, &c)); // another event came
+	f.event_time = 60;
+	c.tried = 5;
+	assert_false(ctp_sent_short(&f, &c)); // it tried in vain
+	c.tried = 0;
+	c.nwaits = 1;
+	assert_false(ctp_sent_short(&f, &c)); // it waits for something else
+}
+
 static void who_left_some_of_what_was_registered_once(void **state)
 {
 	(void)state;
@@ -349,6 +390,7 @@ int main(void)
 		cmocka_unit_test_setup(a_polled_set_takes_both, setup),
 		cmocka_unit_test_setup(a_context_counts_unless_another_is_known, setup),
 		cmocka_unit_test_setup(who_was_served_may_be_done, setup),
+		cmocka_unit_test_setup(who_sent_for_one_turn, setup),
 		cmocka_unit_test_setup(who_left_some_of_what_was_registered_once, setup),
 		cmocka_unit_test_setup(who_left_some_of_an_edge, setup),
 		cmocka_unit_test_setup(timers_of_others, setup),

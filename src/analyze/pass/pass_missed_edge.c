@@ -5,8 +5,11 @@
 // new edge, so more than SUSPECT needs the peer's end in this process, where every thread sleeps.
 #include <inttypes.h>
 
+#include "analyze/case/left_unread.h"
 #include "analyze/case/stuck.h"
 #include "ctp/wait_inference.h"
+
+#define LONG_NS 1000000000ULL
 
 // The other end of a pipe or socketpair, held by this process alone.
 static bool peer_here(const struct suspect *s)
@@ -30,8 +33,21 @@ static bool stopped_short(const struct suspect *s)
 	return fd && fd->gen == (uint32_t)s->witness->gen && ctp_stopped_short(fd, s->state);
 }
 
+// It wrote last, and has stood for long, as one may who has sent enough for one turn, and waits for room:
+// there where nobody ever went on from, or others wait for descriptors.
+static bool sent_short(const struct suspect *s, const struct obligations *o)
+{
+	const struct ctp_fd *fd = image_fd(s->image, (int32_t)s->witness->fd);
+	uint64_t shot = s->image->snapshot_ns ? s->image->snapshot_ns : s->world->snapshot_ns;
+	return s->witness->sent && fd && fd->gen == (uint32_t)s->witness->gen &&
+	       ctp_sent_short(fd, s->state) && stuck_holds(o, PROOF_P0) && stuck_holds(o, PROOF_P5) &&
+	       world_ns(s->world, s->state->since) + LONG_NS <= shot && left_unread_place(s);
+}
+
 static enum verdict conclude(const struct suspect *s, const struct obligations *o)
 {
+	if (s->witness->sent)
+		return sent_short(s, o) ? VERDICT_SUSPECT : VERDICT_NONE;
 	if (o->weak && stopped_short(s))
 		return VERDICT_SUSPECT;
 	return stuck_conclude(o, peer_here(s));
@@ -42,7 +58,14 @@ static void describe(struct verdict_case *c, const struct ctp_fd *fd, struct res
 	if (fd)
 		case_event(c, fd->event_time, 0,
 			   results_text(out, "the last event of fd %d#%u", c->fd, c->gen));
-	if (c->proof.verdict < VERDICT_PROVEN)
+	if (c->about.witness->sent) {
+		c->claim = "may wait for room that was there all the time: no edge tells of it";
+		c->fix =
+			"with EPOLLET, write until EAGAIN before a wait for EPOLLOUT; to give way to others, yield without one";
+		c->refuted = results_text(
+			out, "it does not wait for room on fd %d#%u, or the program's own code resumes it",
+			c->fd, c->gen);
+	} else if (c->proof.verdict < VERDICT_PROVEN)
 		c->refuted = results_text(
 			out,
 			"the peer sends again, which makes a new edge, or the program's own code "
@@ -85,7 +108,9 @@ const struct pass pass_missed_edge = {
 		"         sleeps for good\n"
 		"LIKELY   the other end is in this process, where every thread sleeps\n"
 		"SUSPECT  the peer may send again, which makes a new edge; or the coroutine may know that there is\n"
-		"         more, and wait for something else first\n"
+		"         more, and wait for something else first. Or it wrote last, and all that it gave was taken:\n"
+		"         who sends so much in one turn, and then waits for EPOLLOUT, waits for room that it had all\n"
+		"         the time. That it waits for room is not sure: nobody ever went on from where it stands\n"
 		"\n"
 		"Repair: read or write until EAGAIN before each wait, or remember that the descriptor is still ready.\n"
 		"\n"

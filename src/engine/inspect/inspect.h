@@ -52,6 +52,7 @@ struct suspect {
 	unsigned ticking; // of a timer that others left disarmed: others made in one place with it that
 			  // expire on
 	bool unregistered; // F was registered once, and is nowhere now: asked only while it is ready
+	bool sent;         // it wrote last, all that it gave, and F is edge-triggered: CTP004
 	bool masked;      // its registration asks for nothing, and what it left there to be read speaks for F
 	bool wrote;       // it wrote in vain, and is registered for reading only: CTP002
 	bool wrong_mask;  // it read in vain, and is registered for neither what comes nor room: CTP002

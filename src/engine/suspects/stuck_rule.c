@@ -15,6 +15,8 @@
 #include "engine/suspects/stuck_wait.h"
 #include "engine/suspects/stuck_walk.h"
 
+enum { SENT_MOST = 64 };
+
 static int by_number(const void *a, const void *b)
 {
 	const struct registration *x = *(struct registration *const *)a,
@@ -90,6 +92,18 @@ static bool passed_by(struct stuck_walk *w, struct suspect *x, uint32_t events)
 	return x->queued > 0;
 }
 
+// It may wait for room without need. Such there are many, of whom the first tell enough.
+static bool sent_short(struct stuck_walk *w, struct suspect *x)
+{
+	if (x->wait >= 0 || !ctp_sent_short(&x->c.was, &x->s) || w->sent >= SENT_MOST)
+		return false;
+	x->sent = true;
+	x->ready = stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x));
+	x->sent = x->ready == 1;
+	w->sent += x->sent;
+	return x->sent;
+}
+
 enum ctp_rule stuck_rule(struct stuck_walk *w, struct suspect *x)
 {
 	unsigned rows;
@@ -153,7 +167,7 @@ enum ctp_rule stuck_rule(struct stuck_walk *w, struct suspect *x)
 	w->watch |= !told && !another && (firm || stopped_short) && (events & EPOLLET) && !w->asleep;
 	if ((!firm && !another && !(stopped_short && !told)) || !ask ||
 	    (x->ready = stuck_wait_ready(w->pid, x->c.fd, stuck_wait_directions(x))) != 1)
-		return RULE_NONE;
+		return ask && !told && !another && sent_short(w, x) ? RULE_MISSED_EDGE : RULE_NONE;
 	return another          ? RULE_WRONG_WAITER :
 	       told             ? RULE_DELIVERED :
 	       events & EPOLLET ? RULE_MISSED_EDGE :

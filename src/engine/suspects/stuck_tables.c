@@ -97,7 +97,8 @@ static void pair(struct stuck_walk *w, uint64_t station, int fd, const struct ct
 	struct ctp_state c;
 	if (!stuck_tables_coroutine(w, station, &c))
 		return;
-	bool unnamed = ctp_stopped_short(f, &c) || ctp_left_unread(f, &c) || ctp_left_refused(f, &c);
+	bool unnamed = ctp_stopped_short(f, &c) || ctp_left_unread(f, &c) || ctp_left_refused(f, &c) ||
+		       ctp_sent_short(f, &c);
 	int wait = unnamed ? -1 : stuck_tables_wait(&c, fd, f);
 	if (wait < -1 || waits_elsewhere(w, &c, fd, wait))
 		return;

@@ -31,7 +31,7 @@ uint32_t stuck_wait_directions(const struct suspect *s)
 		 out = EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND;
 	if (s->wait < 0 && (s->c.was.reg_epfd < 0 || ctp_masked(&s->c.was)))
 		return EPOLLIN; // as stuck_wait_needed()
-	if (s->wrote)
+	if (s->wrote || s->sent)
 		return EPOLLOUT;
 	if (s->wrong_mask)
 		return EPOLLIN;
@@ -42,7 +42,7 @@ uint32_t stuck_wait_needed(const struct suspect *s)
 {
 	const uint32_t beside = EPOLLRDHUP | EPOLLERR | EPOLLHUP;
 	uint32_t e = (s->wait >= 0 ? s->s.waits[s->wait].events : s->c.was.reg_events) & CTP_REG_EVENTS;
-	if (s->wrote)
+	if (s->wrote || s->sent)
 		return EPOLLOUT;
 	if (s->wrong_mask)
 		return EPOLLIN | EPOLLRDNORM;

@@ -25,9 +25,10 @@ struct stuck_walk {
 	size_t nreferenced, referenced_room;
 	struct stuck_reader *readers; // of descriptors whose entries name them in no other way
 	size_t nreaders, readers_room;
-	bool many;   // an entry does not name all who wait
-	bool watch;  // there may be something to be read soon, of which nothing can tell the program
-	int crowded; // no descriptor is free: 1, -1: one is; 0: not asked
+	bool many;     // an entry does not name all who wait
+	bool watch;    // there may be something to be read soon, of which nothing can tell the program
+	unsigned sent; // of those that wrote last: so many were asked
+	int crowded;   // no descriptor is free: 1, -1: one is; 0: not asked
 	struct unheard_sets sets;
 	struct registrations registrations;
 	struct queued queued;

@@ -163,6 +163,8 @@ void evidence_write(FILE *out, const struct inspection *l, struct suspect *s, ui
 		json_object_set_new(o, "wrong_mask", json_true());
 	if (s->wrote)
 		json_object_set_new(o, "wrote", json_true());
+	if (s->sent)
+		json_object_set_new(o, "sent", json_true());
 	if (s->unchecked)
 		json_object_set_new(o, "unchecked", json_true());
 	if (s->pooled)

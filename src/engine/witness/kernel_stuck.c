@@ -171,6 +171,12 @@ static void edge(const struct inspection *l, struct suspect *s, const struct reg
 			"fd %d#%u is %s%s, and registered edge-triggered in epoll fd %d: the edge came after its "
 			"last try and before it suspended",
 			s->c.fd, s->c.gen, way, unread, o->epfd);
+	else if (s->sent)
+		inspect_say(
+			a, HOLDS_TRUE,
+			"fd %d#%u is writable, and registered edge-triggered in epoll fd %d: its last write took all "
+			"that it was given, so no edge is due, and no event came since",
+			s->c.fd, s->c.gen, o->epfd);
 	else if (stuck_wait_full(s))
 		inspect_say(
 			a, HOLDS_TRUE,

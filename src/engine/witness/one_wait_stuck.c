@@ -47,6 +47,8 @@ static const char *link_of(const struct suspect *s, pid_t pid)
 		return "its last try had to wait, and it was meant to be registered when it had suspended";
 	if (firm)
 		return "it was registered on its behalf when it had suspended";
+	if (s->sent)
+		return "an event of it resumed it elsewhere, and its last write took all that it was given";
 	if (ctp_stopped_short(f, &s->s) || ctp_left_unread(f, &s->s))
 		return "an event of it resumed it elsewhere, and it read some of it, but not until EAGAIN";
 	if (ctp_left_refused(f, &s->s))

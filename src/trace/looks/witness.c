@@ -284,6 +284,7 @@ static int witness_line(void *ctx, const json_t *o)
 	w->left_timed = json_is_true(json_object_get(o, "left_timed"));
 	w->wrong_mask = json_is_true(json_object_get(o, "wrong_mask"));
 	w->wrote = json_is_true(json_object_get(o, "wrote"));
+	w->sent = json_is_true(json_object_get(o, "sent"));
 	if (!w->passed_ns && json_is_true(json_object_get(o, "own_threads_passed")))
 		w->passed_ns = ns;
 	w->slept_long |= json_is_true(json_object_get(o, "slept_long"));

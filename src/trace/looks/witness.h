@@ -40,6 +40,7 @@ struct witness {
 	bool put_off;     // its event came, and a timer of the program's may be what its turn waits for
 	bool wrong_mask;  // it read in vain, and asks for neither what comes nor room
 	bool wrote;       // it wrote in vain, and asks for what comes alone
+	bool sent;        // it wrote last, all that it gave, and the descriptor is edge-triggered
 	bool disguises;   // a look that showed all found nothing that leads to it, in disguise either
 	bool unchecked;   // it is parked, and nothing shows that the search finds those that are kept
 	bool ended;       // what it waits for, or its registration: there is a candidate
