@@ -182,6 +182,7 @@ static void forget(struct reach *r)
 	reach_answers_deinit(&r->answers);
 	disguised_deinit(&r->disguised);
 	search_deinit(&r->s);
+	recoded_deinit(&r->roots.recoded);
 	free(r->dead.v);
 	free(r->pieces);
 }

@@ -51,7 +51,8 @@ static uint64_t undisguised(struct roots *r, uint64_t word, enum disguise *form)
 		*form = f;
 		return address;
 	}
-	return 0;
+	*form = DISGUISE_RECODED;
+	return recoded_find(&r->recoded, &r->s->g, word);
 }
 
 static void __attribute__((format(printf, 3, 4)))

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/inspect/inspect.h"
+#include "engine/memory/recoded.h"
 #include "search/search.h"
 
 struct roots {
@@ -12,6 +13,7 @@ struct roots {
 	struct search *s;   // nodes: suspects
 	uint64_t opaque;    // words so far that look like keys (opaque_words.h)
 	uint64_t halves[2]; // addresses so far that numbers of 32 bits were compared with; 1: begins alone
+	struct recoded recoded;
 };
 
 // Of all threads.

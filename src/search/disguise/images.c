@@ -422,6 +422,11 @@ unsigned images_count(void)
 	return TEXTS_N + SIGNS * CODES_N + SIGNS * TURNED * ROTATIONS;
 }
 
+unsigned images_texts(void)
+{
+	return TEXTS_N;
+}
+
 bool image_of(unsigned which, uint64_t address, struct image *i)
 {
 	i->base = i->radix = 0;

@@ -33,8 +33,9 @@ struct image {
 	enum disguise form;
 };
 
-// How many there are.
+// How many there are; and how many of them, which come first, are written out.
 unsigned images_count(void);
+unsigned images_texts(void);
 // False: the address has no such image, or it would be too short.
 bool image_of(unsigned which, uint64_t address, struct image *to);
 // False: too many words are as this part is, so it is not looked for.

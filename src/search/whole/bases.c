@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READ_MOST = 4 << 20, CHUNK = 1 << 16, AUXV_MOST = 64, ADDRESS = 47 };
+enum { READ_MOST = 4 << 20, CHUNK = 1 << 16, AUXV_MOST = 64, ADDRESS = 47, PAGE = 4096 };
 
 static void add(struct bases *b, uint64_t address)
 {
@@ -132,10 +132,10 @@ bool bases_is_auxv(const struct memory *m, uint64_t addr)
 	return is_list(v, n, i, at) || (i && is_list(v, n, i - 1, at));
 }
 
-// Some runtimes count from a multiple of 4 GiB that need not be mapped.
+// Some runtimes count from the begin of a page that need not be mapped, so that no address is zero.
 static bool is_round(uint64_t word)
 {
-	return word && !(word & UINT32_MAX) && word >> ADDRESS == 0;
+	return word > UINT32_MAX && !(word & (PAGE - 1)) && word >> ADDRESS == 0;
 }
 
 static void words(struct bases *b, const struct memory *m, const uint64_t *v, size_t n)
