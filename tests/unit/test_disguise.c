@@ -264,6 +264,25 @@ static void xored_with_its_structure(void **state)
 	memcpy(begins, was, sizeof(was));
 }
 
+// glibc's link of a freed block to nothing: of all that begins in its own page, it would be the upper bits.
+static void a_link_to_nothing(void **state)
+{
+	uint64_t was = begins[0], page;
+	(void)state;
+	open_memory();
+	page = (uintptr_t)two >> 12;
+	begins[0] = (uintptr_t)two + 0x5e0;
+	put(64, page, 8);
+	assert_int_equal(pass(0), 0);
+	open_memory();
+	begins[0] = (uintptr_t)two + 0x5e0;
+	put(64, page + 1, 8); // of another page: somebody keeps it
+	begins[0] += 4096;
+	assert_int_equal(pass(0), 1);
+	assert_int_equal(disguised_at(&found, (uintptr_t)two + 64), DISGUISE_UPPER);
+	begins[0] = was;
+}
+
 // A number that is everywhere leads there once; a few of its places have names.
 static void a_number_that_is_everywhere(void **state)
 {
@@ -488,7 +507,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_found_in_nothing), cmocka_unit_test(each_word_is_found),
 		cmocka_unit_test(begins_and_tags), cmocka_unit_test(page_numbers), cmocka_unit_test(texts),
 		cmocka_unit_test(halves_and_handles), cmocka_unit_test(distances), cmocka_unit_test(small_distances), cmocka_unit_test(sums), cmocka_unit_test(secrets), cmocka_unit_test(too_many_pairs),
-		cmocka_unit_test(from_itself), cmocka_unit_test(xored_with_its_structure), cmocka_unit_test(upper_halves), cmocka_unit_test(from_itself_in_full),
+		cmocka_unit_test(from_itself), cmocka_unit_test(xored_with_its_structure), cmocka_unit_test(a_link_to_nothing), cmocka_unit_test(upper_halves), cmocka_unit_test(from_itself_in_full),
 		cmocka_unit_test(small_halves), cmocka_unit_test(a_number_that_is_everywhere)};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	disguised_deinit(&found);

@@ -6,9 +6,8 @@
 // - It has read from a connection that was accepted, or written to it, and that is still open.
 // - It was resumed from where it waits several times, most of them right after a turn of one and the same
 //   coroutine (parked_resumer.h); and so were the others who wait for that one.
-// - That one has ended, or is suspended where none was ever resumed, as is who has ended and is kept. None
-// was
-//   made where it was since this one was made: so no publisher is to come, as clients come and go.
+// - That one has ended, or is suspended where none was ever resumed, as is who has ended and is kept. Since
+//   this one was made, none was made where that one was: no publisher is to come, as clients come and go.
 // - It waits for more than a second, and ten times its longest wait there; others, or a loop, have gone on
 //   since, or all loops have gone to sleep.
 // It is SUSPECT at most: it may be left to its client to go away.

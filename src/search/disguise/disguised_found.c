@@ -239,6 +239,17 @@ static bool counts_distances(struct disguised_pass *p, uint64_t at)
 	       !loader_pages_has(&p->loader, m, at);
 }
 
+// glibc's link of a freed block to nothing is the number of its own page (PROTECT_PTR), and stays there when
+// the block is in use again. In any page that has one it would be the upper bits of all that begins there.
+static bool is_last_link(const struct disguised_pass *p, uint64_t at)
+{
+	enum { PAGE_BITS = 12, ALIGNED = 16 };
+	uint64_t word = 0;
+	return at % ALIGNED == 0 &&
+	       memory_peek_touched(p->d->s->memory, at, &word, DISGUISED_WORD) == DISGUISED_WORD &&
+	       word == at >> PAGE_BITS;
+}
+
 static void on_value(struct disguised_pass *p, uint64_t at, uint32_t number, struct handles_value *v,
 		     bool inside)
 {
@@ -247,6 +258,8 @@ static void on_value(struct disguised_pass *p, uint64_t at, uint32_t number, str
 		return;
 	if (v->form >= DISGUISES ? !counts_distances(p, at) :
 				   v->form != DISGUISE_SELF && !counts_halves(p, at, address))
+		return;
+	if (v->form == DISGUISE_UPPER && is_last_link(p, at))
 		return;
 	if (is_no_image(p, at, v) || (v->form == DISGUISE_RIGHT_MORE && !is_shifted(p, at, address)))
 		return;
