@@ -104,11 +104,17 @@ static void a_timer_is_armed_or_not(void **state)
 {
 	(void)state;
 	struct itimerspec hour = {.it_value.tv_sec = 3600}, now = {.it_value.tv_nsec = 1}, never = {0};
+	struct itimerspec soon = {{7, 5}, {0, 1}};
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC), epfd = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event ev = {.events = EPOLLIN};
 	assert_int_equal(stuck_wait_disarmed(getpid(), fd), 1);
+	assert_int_equal(stuck_wait_expires_ns(getpid(), fd), 0);
 	timerfd_settime(fd, 0, &hour, NULL);
 	assert_int_equal(stuck_wait_disarmed(getpid(), fd), 0);
+	assert_in_range(stuck_wait_expires_ns(getpid(), fd), 1000000000000, 3600000000000);
+	timerfd_settime(fd, 0, &soon, NULL);
+	assert_int_equal(stuck_wait_expires_ns(getpid(), fd), 7000000005);
+	assert_int_equal(stuck_wait_expires_ns(getpid(), epfd), 0);
 	timerfd_settime(fd, 0, &never, NULL);
 	assert_int_equal(stuck_wait_disarmed(getpid(), fd), 1);
 	timerfd_settime(fd, 0, &now, NULL);

@@ -169,6 +169,26 @@ int stuck_wait_disarmed(pid_t pid, int fd)
 	return timer ? off : -1;
 }
 
+static uint64_t span_ns(const char *text, const char *name)
+{
+	unsigned long long s = 0, ns = 0;
+	const char *at = strstr(text, name);
+	if (at)
+		sscanf(at + strlen(name), ": (%llu, %llu)", &s, &ns);
+	return s * 1000000000ULL + ns;
+}
+
+uint64_t stuck_wait_expires_ns(pid_t pid, int fd)
+{
+	char name[64], *text;
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (proc_slurp(pid, name, &text, NULL))
+		return 0;
+	uint64_t value = span_ns(text, "it_value"), interval = span_ns(text, "it_interval");
+	free(text);
+	return value > interval ? value : interval;
+}
+
 // Does it expire again and again? Of one that has, and was not read since, nothing is left of the time.
 static bool ticks(pid_t pid, int fd)
 {

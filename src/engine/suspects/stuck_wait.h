@@ -61,6 +61,8 @@ int stuck_wait_readable(pid_t pid, int fd, int *bytes);
 int stuck_wait_ended(pid_t pid, int fd);
 // Is the timerfd disarmed, with no expiry to be read? 1, 0, -1 = cannot be told.
 int stuck_wait_disarmed(pid_t pid, int fd);
+// The longer of how long the timerfd takes to expire, and of its interval. 0: neither, or it cannot be told.
+uint64_t stuck_wait_expires_ns(pid_t pid, int fd);
 // Other periodic timers that were made in the same place, for the same set, and are armed. 0: too few of
 // those that were made there.
 unsigned stuck_wait_ticking(const struct ctp_region *r, const struct suspect *s, pid_t pid);

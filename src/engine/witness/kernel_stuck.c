@@ -122,6 +122,20 @@ static bool wanted_later(const struct inspection *l, struct suspect *s, const st
 	return (later && !s->left_timed) || unheard_full_one(l) >= 0;
 }
 
+// F is registered for nothing. Where only what is unread speaks for F, and every sleep has come to its end
+// since, no timer that is known registers it again.
+static bool registered_later(const struct inspection *l, struct suspect *s, const struct own_timer *timer)
+{
+	bool is = s->unregistered || s->masked;
+	if (is && s->left && s->wait < 0) {
+		s->left = !wanted_later(l, s, timer);
+		if (s->left)
+			return false;
+	}
+	return (is || s->wrong_mask || stuck_wait_full(s) || s->wrote) &&
+	       put_off(l, s, timer, &s->a[PROOF_P3]);
+}
+
 static void one_shot(struct inspection *l, struct suspect *s, const struct registrations_of *o,
 		     const struct own_timer *timer)
 {
@@ -372,9 +386,7 @@ static void judge_p3(struct inspection *l, struct suspect *s, const struct own_t
 		unheard_may_be_left(s, stuck_wait_firm(s, l->pid));
 	bool is_ready = ready(l, s, &o, q);
 	note_left(l, s);
-	if (!is_ready || !could_accept(l, s) ||
-	    ((s->unregistered || s->masked || s->wrong_mask || (s->wrote && !o.n) || stuck_wait_full(s)) &&
-	     put_off(l, s, set, a)))
+	if (!is_ready || !could_accept(l, s) || (!(s->wrote && o.n) && registered_later(l, s, set)))
 		return;
 	if (s->rule == RULE_ONESHOT)
 		one_shot(l, s, &o, set);

@@ -390,30 +390,36 @@ static uint64_t sleep_ns(const struct inspection *l, const struct proc_task *t)
 	return t->nr == SYS_clock_nanosleep && !(t->args[1] & TIMER_ABSTIME) ? asked_ns(l, t->args[2]) : 0;
 }
 
-static uint64_t longest_sleep(const struct inspection *l)
+// False: that of one is not known.
+static bool longest_sleep(const struct inspection *l, uint64_t *longest)
 {
-	uint64_t longest = 0;
 	for (size_t i = 0; i < l->tasks.n; i++) {
 		if (!timed(l, &l->tasks.v[i]))
 			continue;
 		uint64_t ns = sleep_ns(l, &l->tasks.v[i]);
 		if (!ns)
-			return 0;
-		longest = ns > longest ? ns : longest;
+			return false;
+		*longest = ns > *longest ? ns : *longest;
 	}
-	return longest;
+	return true;
 }
 
-static bool timerfd_armed(const struct inspection *l)
+// *longest_ns: until it expires, or from then to the next time. *known: false where that of one is not known.
+static bool timerfd_armed(const struct inspection *l, uint64_t *longest_ns, bool *known)
 {
+	bool any = false;
 	for (size_t i = 0; i < l->registrations.n; i++) {
 		struct ctp_fd f;
 		const struct registration *reg = &l->registrations.v[i];
-		if ((reg->events & CTP_REG_EVENTS) && inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) &&
-		    f.kind == CTP_FD_TIMERFD && stuck_wait_disarmed(l->pid, reg->tfd) != 1)
-			return true;
+		if (!(reg->events & CTP_REG_EVENTS) || !inspect_fd(l->r, (uint64_t)(uint32_t)reg->tfd, &f) ||
+		    f.kind != CTP_FD_TIMERFD || stuck_wait_disarmed(l->pid, reg->tfd) == 1)
+			continue;
+		uint64_t ns = stuck_wait_expires_ns(l->pid, reg->tfd);
+		*longest_ns = ns > *longest_ns ? ns : *longest_ns;
+		*known &= ns > 0;
+		any = true;
 	}
-	return false;
+	return any;
 }
 
 struct own_timer quiescent_own_timer(const struct inspection *l)
@@ -427,13 +433,14 @@ struct own_timer quiescent_own_timer(const struct inspection *l)
 	free(text);
 	if (caught >> 13 & 1) // SIGALRM
 		return (struct own_timer){"a handler for SIGALRM", false, 0};
-	bool armed = timerfd_armed(l);
-	uint64_t longest_ns = armed ? 0 : longest_sleep(l);
+	uint64_t longest_ns = 0;
+	bool known = longest_sleep(l, &longest_ns), armed = timerfd_armed(l, &longest_ns, &known);
+	longest_ns = known ? longest_ns : 0;
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if (timed(l, &l->tasks.v[i]) && !is_far(l, &l->tasks.v[i]))
 			return (struct own_timer){"a timeout", false, longest_ns};
 	if (armed)
-		return (struct own_timer){"an armed timerfd", false, 0};
+		return (struct own_timer){"an armed timerfd", false, longest_ns};
 	for (size_t i = 0; i < l->tasks.n; i++)
 		if (timed(l, &l->tasks.v[i]))
 			return (struct own_timer){"a timeout", true, longest_ns};

@@ -17,7 +17,7 @@ uint64_t quiescent_handled(pid_t pid, const struct ctp_ext *e);
 struct own_timer {
 	const char *what;    // NULL: nothing
 	bool far;            // but not soon
-	uint64_t longest_ns; // so long threads sleep at most; 0: not known, or there is more than sleeps
+	uint64_t longest_ns; // so long threads sleep, or timerfds take, at most; 0: not known
 };
 // What is put off now may be done then.
 struct own_timer quiescent_own_timer(const struct inspection *l);
