@@ -291,6 +291,11 @@ m = of("src/search/disguise/own_xors.c", "unit:disguise")
 m("h->class == WHOLE || (h->class < FEW && in_use[h->class]) || is_member(o, h)", "true", "small numbers count that chance explains")
 m("	for (uint64_t offset = 0; offset <= OFFSET_MOST; offset += WORD)", "	for (uint64_t offset = 0; offset < WORD; offset += WORD)", "the structure begins where the member does")
 
+m = of("src/search/disguise/xor_rings.c", "unit:xor_rings")
+m(" && link_at(g, head) == (first ^ at)", "", "the head's own link does not count")
+m("objects > 1", "objects > 3", "a ring needs more objects than one")
+m("	if (may_be_node(g->r, address) && g->reads++", "	if (g->reads++ > READS_MOST && g->reads++", "a ring does not lead through nodes elsewhere")
+
 m = of("src/search/disguise/disguised_found.c", "unit:disguise")
 m("pointer = in_pointer(p, at);", "pointer = false;", "the low half of a pointer is a handle")
 m("		if (v->form == DISGUISE_HALVES && !has_other_half(p, at, address))", "		if (0)", "one half is two")

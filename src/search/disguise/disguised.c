@@ -13,6 +13,7 @@
 #include "base/search.h"
 #include "search/disguise/disguised_own.h"
 #include "search/disguise/distances.h"
+#include "search/disguise/xor_rings.h"
 #include "search/mark/scan.h"
 #include "search/memory/memory_walk.h"
 
@@ -206,6 +207,9 @@ static int search(struct disguised_pass *p)
 	int e = walk(p, disguised_on_piece);
 	if (e)
 		return e;
+	struct xor_rings rings = {d->s->memory, p->g->spans, p->g->nspans, disguised_on_link, p};
+	if (!xor_rings_find(&rings))
+		return -ENOMEM;
 	xor_links_settle(&p->links);
 	disguised_settle_xors(p, &p->xors);
 	disguised_settle_xors(p, &p->odd);
