@@ -18,10 +18,12 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/stored/queues.h"
 
 #define ADDRESS 0x7f12d6f0a4e0
@@ -193,10 +195,45 @@ static void semaphores(void **state)
 	assert_int_equal(seen, 1);
 }
 
+static size_t told; // bytes
+static bool found;
+
+static void on_bytes(void *ctx, const char *where, const unsigned char *bytes, size_t n)
+{
+	const uint64_t address = ADDRESS;
+	(void)ctx;
+	(void)where;
+	told += n;
+	found |= memmem(bytes, n, &address, sizeof(address)) != NULL;
+}
+
+// A file of which hardly anything was written is not read as far as its size goes: nobody could wait for that.
+static void far_out_in_a_file(void **state)
+{
+	const uint64_t address = ADDRESS;
+	static const off_t places[] = {0, 1L << 33, (1L << 43) - 4096, (1L << 43) + 4090, (1L << 44) - 8};
+	(void)state;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		struct queues q = open_queues();
+		q.bytes = on_bytes;
+		int fd = (int)syscall(SYS_memfd_create, "far", 0);
+		assert_true(fd >= 0);
+		assert_int_equal(ftruncate(fd, 1L << 44), 0);
+		assert_int_equal(pwrite(fd, "x", 1, 1 << 22), 1);
+		assert_int_equal(pwrite(fd, &address, sizeof(address), places[i]), sizeof(address));
+		inspection.deadline_ns = clock_mono_ns() + 30000000000; // so that a fault ends
+		told = found = 0;
+		assert_true(queues_read(&q));
+		assert_true(found);
+		assert_true(told < 1 << 22);
+		close(fd);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(sizes_and_times), cmocka_unit_test(locks), cmocka_unit_test(kinds),
 					   cmocka_unit_test(devices), cmocka_unit_test(of_the_process),
-					   cmocka_unit_test(semaphores)};
+					   cmocka_unit_test(semaphores), cmocka_unit_test(far_out_in_a_file)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -123,6 +124,20 @@ static void one_eventfd(struct queues *q, int number)
 	q->bytes(q->ctx, name, (const unsigned char *)&count, sizeof(count));
 }
 
+// Where there may be bytes from `at` on: a file may be far larger than what was written to it. Zeros on
+// either side belong to a word that ends, or begins, in a hole.
+static struct span next_bytes(int fd, off_t at, off_t size)
+{
+	enum { BESIDE = sizeof(uint64_t) };
+	off_t lo = lseek(fd, at, SEEK_DATA), hi;
+	if (lo < 0)
+		lo = errno == ENXIO ? size : at; // nothing more; or the file system does not tell
+	hi = lseek(fd, lo, SEEK_HOLE);
+	hi = hi > lo && size - hi > BESIDE ? hi + BESIDE : size;
+	lo = lo - at > BESIDE ? lo - BESIDE : at;
+	return (struct span){(uint64_t)lo, (uint64_t)(hi - lo < PIECE ? hi : lo + PIECE)};
+}
+
 static bool one_file(struct queues *q, const char *path, int number)
 {
 	struct stat st;
@@ -132,11 +147,12 @@ static bool one_file(struct queues *q, const char *path, int number)
 	unsigned char *bytes = malloc(PIECE);
 	bool ok = fd >= 0 && bytes && !fstat(fd, &st);
 	for (off_t at = 0; ok && S_ISREG(st.st_mode) && at < st.st_size;) {
-		ssize_t n = pread(fd, bytes, PIECE, at);
+		struct span s = next_bytes(fd, at, st.st_size);
+		ssize_t n = pread(fd, bytes, s.hi - s.lo, (off_t)s.lo);
 		if (n <= 0)
 			break;
 		q->bytes(q->ctx, where, bytes, (size_t)n);
-		at += n < PIECE ? n : n - 7;
+		at = (off_t)s.lo + (n < PIECE ? n : n - 7);
 		ok = !signals_late(q->l->deadline_ns);
 	}
 	if (fd >= 0)
