@@ -19,7 +19,8 @@
 #include "search/disguise/disguised.h"
 
 enum { SIZE = 0x340, OBJECTS = 48, ROOM = 512, BYTES = 1 << 15, ROUNDS = 1, DIGITS_MOST = 64 };
-enum where { IN_HEAP, IN_MMAP, AT_PAGE, PLACES };
+enum { BEFORE = 0x200 }; // of an object, where a block lies in it
+enum where { IN_HEAP, IN_MMAP, AT_PAGE, INSIDE, PLACES };
 
 static uint64_t begins[OBJECTS];
 static unsigned char *bytes;
@@ -43,7 +44,10 @@ static void draw(enum where where)
 					   0x7f0000000000 | (random_word() & 0xfffffff) << 12;
 	for (unsigned i = 0; i < OBJECTS; i++) {
 		from += ((random_word() & 0xff) + 1) << 12;
-		begins[i] = where == AT_PAGE ? from : where == IN_MMAP ? from + 16 : from + (random_word() & 0xff) * 16;
+		begins[i] = where == AT_PAGE ? from :
+			    where == IN_MMAP ? from + 16 :
+			    where == INSIDE  ? from + BEFORE + (random_word() & 0x7f) * 16 :
+					       from + (random_word() & 0xff) * 16;
 	}
 }
 
@@ -340,19 +344,19 @@ static void of_record(uint64_t a, unsigned place, unsigned char *to)
 
 // ------------------------------------------------------------------------- a pass
 
-#define FORM(name) {#name, name, false}
+#define FORM(name) {#name, name, ANYWHERE}
 static const struct {
 	const char *name;
 	form *write;
-	bool pages; // of an address at a page alone
+	enum only { ANYWHERE, PAGES, BEGINS } only; // of what begins at a page; of no block in an object
 } forms[] = {
 	FORM(left), FORM(right), FORM(right_tag), FORM(complement), FORM(negative), FORM(tag_16), FORM(tag_17), FORM(real),
 	FORM(turned_word), FORM(turned_complement), FORM(turned_reversed), FORM(turned_swapped), FORM(plain), FORM(swapped),
 	FORM(swapped_complement), FORM(swapped_negative), FORM(all_bits_reversed), FORM(bits_reversed), FORM(nibbles_reversed),
 	FORM(reversed_complement), FORM(gray), FORM(gray_back), FORM(quarters), FORM(pairs), FORM(packed_decimal),
 	FORM(four_digits), FORM(nine_digits), FORM(thirty_bits), FORM(xored), FORM(xored_apart), FORM(own_structure), FORM(own_page),
-	FORM(halves_apart), FORM(upper_bits), FORM(upper_float), FORM(real_seconds), FORM(real_thousands),
-	FORM(address_and_port), {"page_field", page_field, true}, FORM(bit_field), FORM(sevens),
+	FORM(halves_apart), {"upper_bits", upper_bits, BEGINS}, FORM(upper_float), FORM(real_seconds), FORM(real_thousands),
+	FORM(address_and_port), {"page_field", page_field, PAGES}, FORM(bit_field), FORM(sevens),
 	FORM(sevens_zigzag), FORM(hexadecimal), FORM(hexadecimal_upper), FORM(hexadecimal_swapped), FORM(hexadecimal_backward),
 	FORM(decimal), FORM(decimal_backward), FORM(octal), FORM(binary), FORM(twelve), FORM(thirty_six), FORM(thirty_six_upper),
 	FORM(forty_five), FORM(fifty_eight), FORM(sixty_two), FORM(sixty_two_upper), FORM(sixty_two_swapped), FORM(sixty_four),
@@ -376,15 +380,19 @@ static void open_memory(enum where where)
 static int lost(enum where where)
 {
 	struct search_piece pieces[OBJECTS] = {0};
-	struct disguised_begin starts[OBJECTS];
+	struct disguised_begin starts[2 * OBJECTS];
+	size_t n = 0;
 	for (uint32_t i = 0; i < OBJECTS; i++) {
-		pieces[i] = (struct search_piece){.at = {begins[i], begins[i] + SIZE}, .node = i};
-		starts[i] = (struct disguised_begin){{begins[i], where == AT_PAGE ? HANDLE_STACK : HANDLE_BLOCK}, i};
+		uint64_t lo = where == INSIDE ? begins[i] - BEFORE : begins[i];
+		pieces[i] = (struct search_piece){.at = {lo, lo + SIZE}, .node = i};
+		starts[n++] = (struct disguised_begin){{lo, where == AT_PAGE ? HANDLE_STACK : HANDLE_BLOCK}, i};
+		if (where == INSIDE)
+			starts[n++] = (struct disguised_begin){{begins[i], HANDLE_INNER}, i};
 	}
 	struct search s = {.memory = &memory, .pieces = pieces, .npieces = OBJECTS, .nodes = OBJECTS};
 	assert_int_equal(search_run(&s), 0);
 	assert_true(graph_spread(&s.g));
-	struct disguised found = {.s = &s, .begins = starts, .nbegins = OBJECTS, .table_least = 2};
+	struct disguised found = {.s = &s, .begins = starts, .nbegins = n, .table_least = 2};
 	assert_int_equal(disguised_run(&found), 0);
 	int which = -1;
 	for (uint32_t i = 0; i < OBJECTS; i++)
@@ -405,7 +413,9 @@ static void each_form_of_any_address(void **state)
 	for (size_t k = 0; k < sizeof(forms) / sizeof(*forms); k++)
 		for (int i = 0; i < PLACES * rounds; i++) {
 			unsigned places[OBJECTS];
-			enum where where = forms[k].pages ? AT_PAGE : (enum where)(i % PLACES);
+			enum where where = forms[k].only == PAGES ? AT_PAGE : (enum where)(i % PLACES);
+			if (where == INSIDE && forms[k].only == BEGINS)
+				continue;
 			open_memory(where);
 			for (unsigned j = 0; j < OBJECTS; j++) {
 				places[j] = (unsigned)(random_word() >> 40);

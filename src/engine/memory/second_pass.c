@@ -10,9 +10,10 @@
 
 #include "base/search.h"
 #include "ctp/there.h"
+#include "engine/memory/own_blocks.h"
 #include "search/heap/malloc_heap.h"
 
-enum { LIVING_MOST = 256 };
+enum { LIVING_MOST = 256, OWN_MOST = 16, OWN_ALL = 256 };
 
 // Of how many coroutines must a block hold pointers, to be a table whose base may lie outside it? Of what is
 // no proof anyway, chance must not take too much away.
@@ -48,7 +49,17 @@ bool second_pass_wanted(const struct inspection *l, struct search *s)
 	return table_least(l, s) > 0;
 }
 
-// Its control block, by what its context lies in, and its stack.
+static size_t add_own(const struct inspection *l, size_t i, struct disguised_begin *v)
+{
+	uint64_t own[OWN_MOST];
+	size_t most = l->n < OWN_ALL / OWN_MOST ? OWN_MOST : OWN_ALL / l->n;
+	size_t n = own_blocks(l, l->who[i], own, most);
+	for (size_t k = 0; k < n; k++)
+		v[k] = (struct disguised_begin){{own[k], HANDLE_INNER}, (uint32_t)i};
+	return n;
+}
+
+// Its control block, by what its context lies in, and its stack; then blocks in them.
 static size_t begins_of(const struct inspection *l, struct disguised_begin *v)
 {
 	size_t n = 0;
@@ -62,6 +73,8 @@ static size_t begins_of(const struct inspection *l, struct disguised_begin *v)
 			v[n++] = (struct disguised_begin){{block, HANDLE_BLOCK}, (uint32_t)i};
 		v[n++] = (struct disguised_begin){{s->s.lo, HANDLE_STACK}, (uint32_t)i};
 	}
+	for (size_t i = 0; i < l->n && !inspect_late(l); i++)
+		n += add_own(l, i, v + n);
 	return n;
 }
 
@@ -96,7 +109,7 @@ static size_t living_of(const struct inspection *l, struct handle_address *v)
 
 bool second_pass_run(const struct inspection *l, struct search *s, struct disguised *d)
 {
-	struct disguised_begin *begins = calloc(3 * l->n + 1, sizeof(*begins));
+	struct disguised_begin *begins = calloc(3 * l->n + OWN_ALL + 1, sizeof(*begins));
 	struct handle_address living[2 * LIVING_MOST];
 	*d = (struct disguised){.s = s, .begins = begins, .living = living, .table_least = table_least(l, s)};
 	int e = begins ? 0 : -ENOMEM;

@@ -59,28 +59,43 @@ static void take_xors(struct disguised_pass *p, struct xor_words *x, unsigned st
 	x->targets = p->targets;
 	x->ntargets = p->words.ntargets;
 	x->begins = p->begins;
-	x->nbegins = p->words.nbegins;
+	x->nbegins = p->nbegins;
 	x->step = step;
 	x->lost = in_lost;
 	x->ctx = p;
 }
 
+// Those that lie in an object, or all others, from number n on. How many there are then.
+static size_t take_lost(struct disguised_pass *p, bool inner, size_t n)
+{
+	for (size_t i = 0; i < p->d->nbegins; i++)
+		if ((p->d->begins[i].address.kind == HANDLE_INNER) == inner &&
+		    disguised_lost(p, p->d->begins[i].node))
+			p->lost[n++] = p->d->begins[i].address;
+	return n;
+}
+
+// Of the first n of those that are lost, sorted.
+static void sort_begins(const struct disguised_pass *p, uint64_t *to, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = p->lost[i].at;
+	if (n)
+		qsort(to, n, sizeof(*to), by_value);
+}
+
 static void take_begins(struct disguised_pass *p)
 {
 	const struct search *s = p->d->s;
-	size_t n = 0;
-	for (size_t i = 0; i < p->d->nbegins; i++)
-		if (disguised_lost(p, p->d->begins[i].node))
-			p->lost[n++] = p->d->begins[i].address;
+	size_t n = take_lost(p, false, 0), all;
 	for (size_t i = 0; i < s->blocks.n; i++)
 		if (disguised_lost(p, (uint32_t)(s->nodes + i)))
 			p->lost[n++] = (struct handle_address){s->blocks.v[i].lo, HANDLE_BLOCK};
-	for (size_t i = 0; i < n; i++)
-		p->begins[i] = p->lost[i].at;
-	if (n)
-		qsort(p->begins, n, sizeof(*p->begins), by_value);
-	p->words.begins = p->begins;
-	p->words.nbegins = p->forms.ntargets = n;
+	all = take_lost(p, true, n);
+	sort_begins(p, p->begins, p->nbegins = n);
+	sort_begins(p, p->all, all);
+	p->words.begins = p->packed.begins = p->all;
+	p->words.nbegins = p->packed.nbegins = p->forms.ntargets = all;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t lo = p->lost[i].at;
 		p->near[i] = (struct span){lo, lo + (p->lost[i].kind == HANDLE_STACK ? 1 : NEAR_BYTES)};
@@ -90,8 +105,11 @@ static void take_begins(struct disguised_pass *p)
 	p->self.near = p->near;
 	p->self.nnear = spans_tidy(p->near, n);
 	take_xors(p, &p->xors, DISGUISED_WORD);
-	if (s->bytes < HANDLE_FORMS_LARGE)
+	if (s->bytes < HANDLE_FORMS_LARGE) {
 		take_xors(p, &p->odd, 1);
+		p->odd.begins = p->all;
+		p->odd.nbegins = all;
+	}
 	p->products.search = s;
 	p->products.targets = p->targets;
 	p->products.ntargets = p->varints.ntargets = p->rows.ntargets = p->words.ntargets;
@@ -99,10 +117,12 @@ static void take_begins(struct disguised_pass *p)
 	p->columns.targets = p->targets;
 	p->columns.memory = p->varints.memory = s->memory;
 	p->varints.targets = p->rows.targets = p->targets;
-	p->own.begins = p->packed.begins = p->code.begins = p->begins;
+	p->own.begins = p->code.begins = p->begins;
+	p->own.all = p->all;
 	p->packed.targets = p->targets;
 	p->packed.ntargets = p->words.ntargets;
-	p->own.nbegins = p->packed.nbegins = p->code.nbegins = n;
+	p->own.nbegins = p->code.nbegins = n;
+	p->own.nall = all;
 	p->links.targets = p->targets;
 	p->links.ntargets = p->words.ntargets;
 	p->own.memory = p->code.memory = p->links.memory = s->memory;
@@ -133,9 +153,10 @@ static bool begin(struct disguised_pass *p)
 	const struct search *s = p->d->s;
 	p->targets = calloc(p->g->nspans + 1, sizeof(*p->targets));
 	p->begins = calloc(p->d->nbegins + s->blocks.n + 1, sizeof(*p->begins));
+	p->all = calloc(p->d->nbegins + s->blocks.n + 1, sizeof(*p->all));
 	p->lost = calloc(p->d->nbegins + s->blocks.n + 1, sizeof(*p->lost));
 	p->near = calloc(p->d->nbegins + s->blocks.n + 1, sizeof(*p->near));
-	if (!p->targets || !p->begins || !p->lost || !p->near)
+	if (!p->targets || !p->begins || !p->all || !p->lost || !p->near)
 		return false;
 	take_objects(p);
 	take_begins(p);
@@ -168,6 +189,7 @@ static void end(struct disguised_pass *p)
 	constants_deinit(&p->constants);
 	free(p->targets);
 	free(p->begins);
+	free(p->all);
 	free(p->lost);
 	free(p->near);
 	free(p->tables.v);
@@ -175,8 +197,8 @@ static void end(struct disguised_pass *p)
 
 bool disguised_begins_at(const struct disguised_pass *p, uint64_t address)
 {
-	size_t i = FIRST_NOT(p->words.nbegins, k, p->begins[k] < address);
-	return i < p->words.nbegins && p->begins[i] == address;
+	size_t i = FIRST_NOT(p->nbegins, k, p->begins[k] < address);
+	return i < p->nbegins && p->begins[i] == address;
 }
 
 // ------------------------------------------------------------------- one run

@@ -33,7 +33,9 @@ struct disguised_pass {
 	struct graph *g;
 	struct disguise_words words;
 	struct span *targets; // of words: objects that nothing reaches,
-	uint64_t *begins;     // and where they begin
+	uint64_t *begins;     // where they begin,
+	size_t nbegins;
+	uint64_t *all; // and with what begins in them
 	struct self_words self;
 	struct xor_words xors, odd; // odd: at any byte, in a small memory
 	struct own_xors own;

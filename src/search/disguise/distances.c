@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 #define FOUR_GIB (1ULL << 32)
-enum { SHIFTS = 5, SAMPLE = 8, DECOYS = 1 << 16, DECOYS_MOST = 1024, DECOYS_LEAST = 16, TRIED_MOST = 4096 };
+enum { SHIFTS = 5, SAMPLE = 8, TRIED_MOST = 4096 };
+enum { DECOYS = 1 << 16, DECOYS_MOST = 1024, DECOYS_LEAST = 16, DECOYS_SMALL = 1 << 18 };
 enum { LEAST_ODD = 64 }; // of a number that tells anything in a small memory
 static const unsigned shifts[SHIFTS] = {0, 3, 4, 6, 12};
 static const double CHANCE = 0.005; // that a base which is not in use finds so many
@@ -72,6 +73,8 @@ static void sample(struct handle_forms *f, uint32_t form, const struct handle_ad
 void distances_sample(struct handle_forms *f)
 {
 	for (uint32_t form = DISGUISES; form < DISGUISES + distances_forms(f); form++) {
+		if (distances_kind(form) == HANDLE_INNER && f->bytes >= HANDLE_FORMS_LARGE)
+			continue;
 		sample(f, form, f->living, f->nliving, HANDLES_LIVING);
 		sample(f, form, f->targets, f->ntargets, HANDLES_TARGET);
 	}
@@ -181,8 +184,9 @@ bool distances_try(struct handle_forms *f)
 		d->n = 0;
 		return false;
 	}
-	size_t most = DECOYS / d->n;
-	most = most < DECOYS_LEAST ? DECOYS_LEAST : most > DECOYS_MOST ? DECOYS_MOST : most;
+	bool small = f->bytes < HANDLE_FORMS_LARGE; // then one coroutine may be enough
+	size_t all = small ? DECOYS_SMALL : DECOYS, most = all / d->n;
+	most = most < DECOYS_LEAST ? DECOYS_LEAST : most > DECOYS_MOST && !small ? DECOYS_MOST : most;
 	for (size_t i = 0; i < d->n; i++)
 		add_decoys(f, &d->v[i], i, most);
 	for (uint32_t form = DISGUISES; form < was.nforms; form++) // how many were looked for

@@ -109,7 +109,7 @@ static void add(struct families *s, struct family f)
 bool families_ready(struct families *s, const struct handle_forms *f)
 {
 	size_t forms = distances_forms(f);
-	bool any = false, of[HANDLE_KINDS];
+	bool any = false, of[HANDLE_KINDS] = {0};
 	s->f = f;
 	s->members = calloc(HANDLE_KINDS, sizeof(*s->members));
 	s->v = f->bytes < HANDLE_FORMS_LARGE ? calloc(forms * ADDED + 1, sizeof(*s->v)) : NULL;
@@ -117,7 +117,7 @@ bool families_ready(struct families *s, const struct handle_forms *f)
 		return true;
 	if (!s->members || !s->v || !handles_init(&s->values, forms * ADDED))
 		return false;
-	for (unsigned kind = 0; kind < HANDLE_KINDS; kind++)
+	for (unsigned kind = 0; kind < HANDLE_OUTER; kind++)
 		any |= of[kind] = gather(&s->members[kind], f, kind);
 	for (uint32_t form = DISGUISES; any && form < DISGUISES + forms; form++)
 		for (unsigned i = 0; i < ADDED; i++) {

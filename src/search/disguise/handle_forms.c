@@ -177,22 +177,31 @@ static void add_decoys(struct handle_forms *f, size_t n)
 		}
 }
 
+// Those in them come last.
+static size_t outer_ones(const struct handle_forms *f, size_t n)
+{
+	while (n && f->targets[n - 1].kind == HANDLE_INNER)
+		n--;
+	return n;
+}
+
 bool handle_forms_all(struct handle_forms *f)
 {
-	size_t n = f->ntargets < TARGETS_MOST ? f->ntargets : TARGETS_MOST;
+	size_t n = f->ntargets < TARGETS_MOST ? f->ntargets : TARGETS_MOST, outer = outer_ones(f, n);
 	if (!handles_init(&f->values, DISGUISES + distances_forms(f)))
 		return false;
 	f->values.apart = DISGUISE_SELF;
 	f->values.forms[DISGUISE_NEAR] =
 		(struct handles_tally){.n = {1, 4, 0}}; // of 8 bytes, 4 are at odd places
 	for (size_t i = 0; i < n; i++) {
-		add_low(f, f->targets[i].at, HANDLES_TARGET, i);
+		if (i < outer)
+			add_low(f, f->targets[i].at, HANDLES_TARGET, i);
 		add_whole(f, f->targets[i].at, i);
 	}
-	for (size_t i = 0; i < NEAR_DECOYS * n && i < DECOYS; i++)
+	for (size_t i = 0; i < NEAR_DECOYS * outer && i < DECOYS; i++)
 		handles_add(&f->values, (uint32_t)beside(f->targets[i / NEAR_DECOYS].at, i), DISGUISE_SELF,
 			    HANDLES_DECOY, i);
-	add_decoys(f, n);
+	add_decoys(f, outer);
 	for (size_t i = 0; i < f->nliving; i++)
 		add_low(f, f->living[i].at, HANDLES_LIVING, i);
 	distances_sample(f);

@@ -9,7 +9,14 @@
 #include "search/disguise/images.h"
 
 // What a program would keep of a coroutine.
-enum handle_kind { HANDLE_BLOCK, HANDLE_STACK, HANDLE_KINDS };
+enum handle_kind {
+	HANDLE_BLOCK,
+	HANDLE_STACK,
+	HANDLE_OUTER,
+	HANDLE_INNER = HANDLE_OUTER, // what may begin in one of these: looked for where all bits are
+				     // compared, and in a small memory as a distance
+	HANDLE_KINDS
+};
 
 struct handle_address {
 	uint64_t at;

@@ -60,8 +60,9 @@ bool own_xors_ready(struct own_xors *o)
 	o->decoys = calloc((all < OF_DECOYS ? all : OF_DECOYS) + 1, sizeof(*o->decoys));
 	if (!o->hits || !o->decoys)
 		return false;
+	for (size_t i = 0; i < o->nall; i++)
+		mark(o, o->all[i]);
 	for (size_t i = 0; i < o->nbegins; i++) {
-		mark(o, o->begins[i]);
 		for (unsigned c = 0; c < OWN_XORS_CLASSES; c++)
 			for (uint64_t k = 1; k <= EACH && o->ndecoys < OF_DECOYS; k++) {
 				uint64_t decoy = o->begins[i] ^ k << CLASSES[c].first;
@@ -112,7 +113,7 @@ static void try_own(struct own_xors *o, uint64_t at, uint64_t number, uint64_t o
 	unsigned class = class_of(number);
 	if (!marked(o, address))
 		return;
-	bool target = has(o->begins, o->nbegins, address);
+	bool target = class == WHOLE ? has(o->all, o->nall, address) : has(o->begins, o->nbegins, address);
 	if ((!target && !is_decoy(o, address, class)) || !o->counts(o->ctx, at))
 		return;
 	if (target)
@@ -138,7 +139,7 @@ static void try_number(struct own_xors *o, uint64_t at, uint64_t number)
 static void try_shifted(struct own_xors *o, uint64_t at, uint64_t word)
 {
 	uint64_t address = word ^ at >> PAGE;
-	if (word >> ADDRESS || !marked(o, address) || !has(o->begins, o->nbegins, address) ||
+	if (word >> ADDRESS || !marked(o, address) || !has(o->all, o->nall, address) ||
 	    !o->counts(o->ctx, at))
 		return;
 	add(o, at, address, at, WHOLE);

@@ -21,6 +21,8 @@ struct own_xors {
 	const struct memory *memory;
 	const uint64_t *begins; // of objects that are looked for; sorted
 	size_t nbegins;
+	const uint64_t *all; // these, and of what may begin in them: found where all bits are compared
+	size_t nall;
 	bool (*counts)(void *ctx, uint64_t at); // may the program keep it there, and is that no such object?
 	void *ctx;
 	struct own_xor_hit *hits; // once they are settled: those that are not there by chance
