@@ -25,6 +25,7 @@ struct image_counts {
 #define IMAGE_ROW_HEALTHY 0x2u  // is one of counts.healthy
 #define IMAGE_ROW_PARKED 0x4u   // is one of counts.parked
 #define IMAGE_ROW_TAKEN 0x8u    // would be healthy, but another has read what it waits for (image_taken)
+#define IMAGE_ROW_USED 0x20u    // it has used what is registered, and an event has come before it suspended
 #define IMAGE_ROW_UNHEARD 0x10u // would be healthy, but what it waits for is there, and nothing tells it
 
 // Live registrations by what they lead to: rows of fds in chains.

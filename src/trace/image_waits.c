@@ -61,11 +61,18 @@ static int chain_rows(struct image *m)
 	return r;
 }
 
-static void mark_live(struct image *m, uint64_t id)
+// Its one registration was one-shot, and the event has come: nothing more will.
+static bool is_spent(const struct ctp_fd *f)
 {
-	uint32_t row = id ? idmap_get(&m->by_id, id) : IDMAP_NONE;
+	return (f->reg_events & EPOLLONESHOT) && !(f->flags & CTP_FD_MANYREGS) && f->event_time &&
+	       f->event_time >= f->reg_time;
+}
+
+static void mark(struct image *m, const struct ctp_fd *f, const struct ctp_state *s, unsigned char as)
+{
+	uint32_t row = is_spent(f) && f->event_time < s->since ? IDMAP_NONE : idmap_get(&m->by_id, s->id);
 	if (row != IDMAP_NONE)
-		m->row_flags[row] |= IMAGE_ROW_LIVE;
+		m->row_flags[row] |= as;
 }
 
 // A registration leads to it, by its data or as learned.
@@ -73,16 +80,19 @@ static void mark_led(struct image *m, const struct ctp_fd *f, uint64_t id)
 {
 	const struct ctp_state *s = id ? image_entity(m, id) : NULL;
 	if (s && ctp_leads_here(f, s))
-		mark_live(m, id);
+		mark(m, f, s, IMAGE_ROW_LIVE);
 }
 
 // It has registered F, or had to wait for F, at some time. Where events of F have resumed it since, it counts
-// only where it stands now: elsewhere it waits for something else.
+// only where it stands now: elsewhere it waits for something else. Where an event has come since, and was not
+// seen to resume it, as events that come together are not, it may wait for something else, too.
 static void mark_user(struct image *m, const struct ctp_fd *f, uint64_t id)
 {
 	const struct ctp_state *s = id ? image_entity(m, id) : NULL;
-	if (s && (f->learned != id || ctp_stands_there(f, s)))
-		mark_live(m, id);
+	if (!s || (f->learned == id && !ctp_stands_there(f, s)))
+		return;
+	bool came = f->learned != id && f->event_time && f->event_time < s->since;
+	mark(m, f, s, came ? IMAGE_ROW_USED : IMAGE_ROW_LIVE);
 }
 
 // Which coroutines a live registration leads to, for those whose last slice
@@ -108,12 +118,10 @@ static int mark_rows(struct image *m)
 	return 0;
 }
 
-// Its registration was one-shot, and the event has come, before it suspended perhaps: nothing more will.
-static bool is_spent(const struct image *m, const struct ctp_wait *wait)
+static bool wait_is_spent(const struct image *m, const struct ctp_wait *wait)
 {
 	const struct ctp_fd *f = image_fd(m, wait->fd);
-	return f && f->life == CTP_FD_OPEN && f->gen == wait->gen && (f->reg_events & EPOLLONESHOT) &&
-	       !(f->flags & CTP_FD_MANYREGS) && f->event_time && f->event_time >= f->reg_time;
+	return f && f->life == CTP_FD_OPEN && f->gen == wait->gen && is_spent(f);
 }
 
 void image_waits_count(struct image *m, size_t row)
@@ -121,7 +129,7 @@ void image_waits_count(struct image *m, size_t row)
 	const struct ctp_state *s = image_state(m, row);
 	unsigned n = image_nwaits(s), live = 0;
 	for (unsigned i = 0; i < n; i++)
-		live += image_wait_is_live(m, &s->waits[i]) && !is_spent(m, &s->waits[i]);
+		live += image_wait_is_live(m, &s->waits[i]) && !wait_is_spent(m, &s->waits[i]);
 	m->counts.suspended++;
 	if (n ? live == n : (m->row_flags[row] & IMAGE_ROW_LIVE) != 0) {
 		m->counts.healthy++;
@@ -132,10 +140,76 @@ void image_waits_count(struct image *m, size_t row)
 	}
 }
 
+// Who stands with this very stack.
+struct standing {
+	uint32_t stack;
+	bool waits, parked; // some for a descriptor, as far as is known; some for none
+};
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct standing *x = a, *y = b;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+static struct standing *stands(const struct image *m, struct standing *v, size_t n, size_t row)
+{
+	const struct ctp_state *s = image_state(m, row);
+	struct standing key = {.stack = s->stack};
+	bool is = s->entity == CTP_COROUTINE && s->life == CTP_SUSPENDED && s->stack;
+	return is ? bsearch(&key, v, n, sizeof(*v), by_stack) : NULL;
+}
+
+// The places of those that have used what is registered, each once. NULL, *n > 0: no memory.
+static struct standing *places_of_users(const struct image *m, size_t *n)
+{
+	size_t used = *n = 0;
+	for (size_t i = 0; i < m->stations.n; i++)
+		*n += (m->row_flags[i] & IMAGE_ROW_USED) != 0;
+	struct standing *v = *n ? malloc(*n * sizeof(*v)) : NULL;
+	for (size_t i = 0; v && i < m->stations.n; i++)
+		if (m->row_flags[i] & IMAGE_ROW_USED)
+			v[used++] = (struct standing){.stack = image_state(m, i)->stack};
+	if (!v)
+		return NULL;
+	qsort(v, used, sizeof(*v), by_stack);
+	*n = 0;
+	for (size_t i = 0; i < used; i++)
+		if (!*n || v[*n - 1].stack != v[i].stack)
+			v[(*n)++] = v[i];
+	return v;
+}
+
+// Who has used a live descriptor waits for it, unless others stand at the same place who have not, and none
+// who is known to wait for one: then it is a lock, say, or a queue.
+static int settle_used(struct image *m)
+{
+	size_t n;
+	struct standing *v = places_of_users(m, &n);
+	if (!v)
+		return n ? -ENOMEM : 0;
+	for (size_t i = 0; i < m->stations.n; i++) {
+		struct standing *at = stands(m, v, n, i);
+		bool waits = image_nwaits(image_state(m, i)) || (m->row_flags[i] & IMAGE_ROW_LIVE);
+		if (!at)
+			continue;
+		at->waits |= waits;
+		at->parked |= !waits && !(m->row_flags[i] & IMAGE_ROW_USED);
+	}
+	for (size_t i = 0; i < m->stations.n; i++) {
+		const struct standing *at = stands(m, v, n, i);
+		if ((m->row_flags[i] & IMAGE_ROW_USED) && (!at || at->waits || !at->parked))
+			m->row_flags[i] |= IMAGE_ROW_LIVE;
+	}
+	free(v);
+	return 0;
+}
+
 int image_waits_index(struct image *m)
 {
 	int r = chain_rows(m);
-	return r ? r : mark_rows(m);
+	r = r ? r : mark_rows(m);
+	return r ? r : settle_used(m);
 }
 
 // s: of those that woke it, only where it stands. NULL: any.

@@ -126,6 +126,88 @@ static void its_one_shot_was_armed_again(void **state)
 	are(1, 0);
 }
 
+// So has one that named no wait, and had to wait for it before: two events came at once, and neither is known
+// to have resumed it.
+static void its_one_shot_fired_with_another(void **state)
+{
+	(void)state;
+	f->adder = f->waiter[0] = ID;
+	f->reg_events = EPOLLIN | EPOLLONESHOT;
+	woken(OTHER, ELSEWHERE);
+	are(0, 1);
+}
+
+static void it_was_armed_again_since(void **state)
+{
+	(void)state;
+	f->adder = f->waiter[0] = ID;
+	f->reg_events = EPOLLIN | EPOLLONESHOT;
+	woken(OTHER, ELSEWHERE);
+	f->reg_time = 6;
+	are(1, 0);
+}
+
+static void its_event_has_come_now(void **state)
+{
+	(void)state;
+	f->adder = f->waiter[0] = ID;
+	f->reg_events = EPOLLIN | EPOLLONESHOT;
+	woken(OTHER, ELSEWHERE);
+	f->event_time = 12; // it has yet to be resumed
+	are(1, 0);
+}
+
+static void its_registrations_are_many(void **state)
+{
+	(void)state;
+	f->adder = ID;
+	f->reg_events = EPOLLIN | EPOLLONESHOT;
+	f->flags = CTP_FD_MANYREGS;
+	woken(OTHER, ELSEWHERE);
+	are(1, 0);
+}
+
+// It reads from a connection that stays registered, and waits at a lock, as its neighbours do.
+static void it_stands_where_others_wait_for_none(void **state)
+{
+	(void)state;
+	f->adder = f->waiter[0] = ID;
+	woken(OTHER, ELSEWHERE);
+	tables_suspended(&t, OTHER, HERE, 11);
+	are(0, 2);
+}
+
+static void no_event_has_come_yet(void **state)
+{
+	(void)state;
+	f->adder = f->waiter[0] = ID;
+	tables_suspended(&t, OTHER, HERE, 11);
+	are(1, 1);
+}
+
+static void it_stands_where_another_waits_for_one(void **state)
+{
+	(void)state;
+	f->adder = f->waiter[0] = ID;
+	woken(OTHER, ELSEWHERE);
+	tables_suspended(&t, OTHER, HERE, 11);
+	tables_suspended(&t, OTHER + 1, HERE, 11);
+	struct ctp_fd *g = tables_fd(&t, 8, 1);
+	g->reg_epfd = 3;
+	g->reg_time = 1;
+	g->adder = OTHER + 1;
+	are(2, 1);
+}
+
+static void others_are_parked_elsewhere(void **state)
+{
+	(void)state;
+	f->adder = f->waiter[0] = ID;
+	woken(OTHER, ELSEWHERE);
+	tables_suspended(&t, OTHER + 1, ELSEWHERE, 11);
+	are(1, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -137,6 +219,14 @@ int main(void)
 					   TEST(others_are_woken_for_it),
 					   TEST(its_own_eventfd_wakes_it),
 					   TEST(its_one_shot_has_fired_already),
-					   TEST(its_one_shot_was_armed_again)};
+					   TEST(its_one_shot_was_armed_again),
+					   TEST(its_one_shot_fired_with_another),
+					   TEST(it_was_armed_again_since),
+					   TEST(its_event_has_come_now),
+					   TEST(its_registrations_are_many),
+					   TEST(it_stands_where_others_wait_for_none),
+					   TEST(no_event_has_come_yet),
+					   TEST(it_stands_where_another_waits_for_one),
+					   TEST(others_are_parked_elsewhere)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
