@@ -143,6 +143,30 @@ static void a_loop_polls_descriptors(void **state)
 	assert_int_equal(verdict(), VERDICT_NONE);
 }
 
+// It has nothing to wait for any more: an empty set, and no timeout.
+static void a_loop_polls_none_any_more(void **state)
+{
+	(void)state;
+	struct ctp_thread *loop = tables_thread(&t, 1, 9);
+	loop->switches = 8;
+	loop->sets = 2;
+	loop->wait_seq = 5;
+	loop->wait_call = CTP_IN_SELECT;
+	assert_int_equal(verdict(), VERDICT_SUSPECT);
+}
+
+static void a_loop_polls_one_still(void **state)
+{
+	(void)state;
+	struct ctp_thread *loop = tables_thread(&t, 1, 9);
+	loop->switches = 8;
+	loop->sets = 2;
+	loop->wait_seq = 5;
+	loop->wait_call = CTP_IN_SELECT;
+	loop->set_sum = 1;
+	assert_int_equal(verdict(), VERDICT_NONE);
+}
+
 static void it_waits_in_a_pool(void **state)
 {
 	(void)state;
@@ -164,6 +188,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_tables_are_not_complete, begin, end),
 		cmocka_unit_test_setup_teardown(a_thread_gave_work, begin, end),
 		cmocka_unit_test_setup_teardown(a_loop_polls_descriptors, begin, end),
+		cmocka_unit_test_setup_teardown(a_loop_polls_none_any_more, begin, end),
+		cmocka_unit_test_setup_teardown(a_loop_polls_one_still, begin, end),
 		cmocka_unit_test_setup_teardown(it_waits_in_a_pool, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,12 +20,19 @@ static const struct ctp_site *made_at(const struct image *m, const struct ctp_st
 								   NULL;
 }
 
+// Does the thread sleep in a poll or select that was given no descriptor?
+static bool polls_none(const struct ctp_thread *t)
+{
+	return (t->wait_seq & 1) && (t->wait_call == CTP_IN_POLL || t->wait_call == CTP_IN_SELECT) &&
+	       !t->set_sum;
+}
+
 // Does a loop of poll or select have descriptors? Which coroutine waits for them is not known.
 static bool polls(const struct image *m)
 {
 	for (size_t i = 0; i < m->threads.n; i++) {
 		const struct ctp_thread *t = table_row(&m->threads, i);
-		if (t->life == CTP_THREAD_LIVE && t->sets)
+		if (t->life == CTP_THREAD_LIVE && t->sets && !polls_none(t))
 			return true;
 	}
 	return false;
