@@ -6,10 +6,11 @@
 // waited, as soon as there was work. So a place counts only if that never happened in the whole history,
 // though several were resumed from there, most of them right after another of them had run; if all that use
 // it wait there now, for more than ten times the longest wait there, and a second; and if others or a loop go
-// on. One that was created alike and never waited there may have gone past, and hold it: it counts as none
-// only if it is where those were that came. Two that send each other requests wait at places of their own,
-// and are taken together. It is SUSPECT at most: workers that were never idle at the same time, until there
-// was no more work, look the same.
+// on, or each that was resumed was so by another that was past it, and all loops have gone to sleep. One that
+// was created alike and never waited there may have gone past, and hold it: it counts as none only if it is
+// where those were that came. Two that send each other requests wait at places of their own, and are taken
+// together. It is SUSPECT at most: workers that were never idle at the same time, until there was no more
+// work, look the same.
 #include "analyze/parked/parked_together.h"
 
 #include <inttypes.h>
@@ -27,12 +28,18 @@ static uint64_t waits(const struct parked_history *l, const struct parked_spot *
 	return l->end_ns > p->changed_ns ? l->end_ns - p->changed_ns : 0;
 }
 
+// Workers rest when there is no more work; but those who give each other what they wait for do not.
+static bool rests(const struct world *w, const struct parked_history *l, const struct parked_spot *p)
+{
+	return parked_holders_gave(p) && parked_history_rests(w, l, p);
+}
+
 // Do all who use the place wait there, as was never so before one was resumed?
 static bool stopped(const struct world *w, const struct parked_history *l, size_t i)
 {
 	const struct parked_spot *p = &l->v[i];
 	if (p->left < LEFT_LEAST || p->who < WHO_LEAST || waits(l, p) <= PARKED_LONG_NS ||
-	    waits(l, p) <= TIMES_LONGER * p->longest || !parked_history_goes_on(w, l, p))
+	    waits(l, p) <= TIMES_LONGER * p->longest || !(parked_history_goes_on(w, l, p) || rests(w, l, p)))
 		return false;
 	for (unsigned g = 0; g < PARKED_GROUPS; g++) {
 		const struct parked_users *u = &p->of[g];
@@ -63,7 +70,9 @@ static int report(const struct pass *pass, const struct world *w, const struct p
 					"another was elsewhere; now all %zu wait; coroutine %" PRIu64
 					" was the last, %s ago, and %s",
 					p->left, longest, p->parked, p->last, last, now(l, p)),
-		.chance = parked_case_chance(p, "all of them wait", out),
+		.chance = parked_history_goes_on(w, l, p) ?
+				  parked_case_chance(p, "all of them wait", out) :
+				  "had its chance: all loops have gone to sleep since the last of them came",
 		.claim = "waits, and so do all who resumed each other before",
 		.refuted =
 			"somebody else resumes them, and is late, or they are workers that were never idle all at once",
