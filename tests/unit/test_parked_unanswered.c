@@ -23,14 +23,15 @@ static struct tables t;
 static struct results out;
 static unsigned char told[TABLES_ROWS];
 static uint32_t stacks[STACKS];
-static bool others_reads, last_written, dialled, loop_reads; // of the descriptors
+static bool others_reads, last_written, dialled, loop_reads, copied; // of the descriptors
+static struct descriptor names[USERS + 1] = {{.fd = 3, .gen = 1}};
 
 static int begin(void **state)
 {
 	(void)state;
 	tables_init(&t);
 	slices_begin(USERS, MADE);
-	others_reads = last_written = dialled = loop_reads = false;
+	others_reads = last_written = dialled = loop_reads = copied = false;
 	t.world.form = WORLD_DIRECTORY;
 	t.world.snapshot_ns = 10 * S;
 	t.image.has_tables = true;
@@ -62,7 +63,7 @@ static size_t found(const char *why)
 			continue;
 		tables_suspended(&t, id, last->stack, last->at_ms * MS + MS / 10)->changes = CHANGES_LEAST;
 		struct ctp_fd *f = tables_fd(&t, (int32_t)(10 + id), 1);
-		f->opened_how = dialled ? CTP_CALL_SOCKET : CTP_CALL_ACCEPT;
+		f->opened_how = dialled ? CTP_CALL_SOCKET : copied ? CTP_CALL_DUP : CTP_CALL_ACCEPT;
 		f->last_in = others_reads ? FIRST + USERS : loop_reads ? CTP_FD_UNNAMED : id;
 		f->last_out = id;
 		f->latest = last_written ? CTP_FD_WRITTEN_LAST : CTP_FD_READ_LAST;
@@ -164,8 +165,58 @@ static void together(void **state)
 	runs(110, 1, WAIT);
 	assert_int_equal(found("2 wait here, from where none was ever resumed"), 2);
 	runs(120, 2, WAIT);
-	runs(130, 2, READ);
+	runs(230, 2, READ);
+	assert_int_equal(found(NULL), 0); // a hundredth of what they wait, or more
+}
+
+// Few ever had to wait here, as at a lock, and not for long: now more of them wait a hundred times as long.
+static void together_where_few_were_resumed(void **state)
+{
+	(void)state;
+	runs(10, 0, READ);
+	runs(11, 1, READ);
+	runs(20, 0, WAIT);
+	runs(21, 1, WAIT);
+	runs(22, 0, READ);
+	runs(100, 0, WAIT);
+	assert_int_equal(found("2 wait here, from where 1 was resumed before, after 1.9 ms at most"), 2);
+}
+
+static void together_where_many_were_resumed(void **state)
+{
+	(void)state;
+	runs(10, 0, READ);
+	runs(11, 1, READ);
+	for (unsigned i = 0; i < 3; i++) {
+		runs(20 + 10 * i, 0, WAIT);
+		runs(22 + 10 * i, 0, READ);
+	}
+	runs(100, 0, WAIT);
+	runs(101, 1, WAIT);
 	assert_int_equal(found(NULL), 0);
+}
+
+// A copy of a descriptor is of a connection that was accepted, if its port is a listener's.
+static void its_descriptor_is_a_copy(void **state)
+{
+	(void)state;
+	static char listener[] = "0.0.0.0:80", own[] = "127.0.0.1:80 <- 127.0.0.1:4000",
+		    other[] = "127.0.0.1:4000 <- 127.0.0.1:80";
+	runs(10, 0, READ);
+	runs(11, 1, READ);
+	runs(100, 0, WAIT);
+	runs(110, 1, WAIT);
+	copied = true;
+	assert_int_equal(found(NULL), 0);
+	names[0].name = listener;
+	for (int i = 1; i <= USERS; i++)
+		names[i] = (struct descriptor){.fd = 10 + FIRST + i - 1, .gen = 1, .name = own};
+	t.image.descriptors = (struct descriptors){.v = names, .n = USERS + 1};
+	assert_int_equal(found("2 wait here"), 2);
+	for (int i = 1; i <= USERS; i++)
+		names[i].name = other; // it has connected
+	assert_int_equal(found(NULL), 0);
+	t.image.descriptors = (struct descriptors){0};
 }
 
 // Nothing says that anybody could have resumed them since: the loop has slept from before they came.
@@ -190,6 +241,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_handler_reads, begin, end),
 		cmocka_unit_test_setup_teardown(others_have_ended, begin, end),
 		cmocka_unit_test_setup_teardown(together, begin, end),
+		cmocka_unit_test_setup_teardown(together_where_few_were_resumed, begin, end),
+		cmocka_unit_test_setup_teardown(together_where_many_were_resumed, begin, end),
+		cmocka_unit_test_setup_teardown(its_descriptor_is_a_copy, begin, end),
 		cmocka_unit_test_setup_teardown(no_chance, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

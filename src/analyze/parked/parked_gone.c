@@ -52,7 +52,7 @@ static int find_serving(struct gone *u, const unsigned char *told)
 	int r = 0;
 	for (size_t i = 0; !r && i < m->fds.n && u->n < SERVING_MOST; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
-		uint64_t id = parked_unanswered_accepted(f) ? parked_unanswered_reader(m, f) : 0;
+		uint64_t id = parked_unanswered_accepted(m, i) ? parked_unanswered_reader(m, f) : 0;
 		uint32_t row = id ? idmap_get(&m->by_id, id) : IDMAP_NONE;
 		const struct ctp_state *s = row == IDMAP_NONE ? NULL : image_state(m, row);
 		unsigned at = !s || told[row] || !parked_history_is(m, s, row) ? 0 : u->l->of[s->stack];

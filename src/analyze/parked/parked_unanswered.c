@@ -6,7 +6,8 @@
 // - Others who came to this place later were resumed, and it waits ten times as long as any of them did.
 // - Others that were made where it was have ended, and it waits ten times as long as the longest of their
 // lives.
-// - It answered on this connection before, and so did others who wait here; none was ever resumed from here.
+// - It answered on this connection before, and so did others who wait here; none was ever resumed from here,
+// or not more often than wait here now, and it waits a hundred times as long as any of those did.
 // - All who waited here were resumed by one and the same coroutine, by its next turn; it has had its turn
 // since (parked_resumer.h), and it waits ten times as long as any of those did.
 // Others, or a loop, have gone on since, or all loops have gone to sleep. It is SUSPECT at most: who
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "analyze/parked/parked_resumer.h"
@@ -23,7 +25,8 @@
 #include "trace/transitions.h"
 
 #define LEAST_NS 3000000000ULL // where nobody was ever resumed
-enum { TIMES = 10, PASSED_LEAST = 3, OVER_LEAST = 5, TOGETHER_LEAST = 2, CHANGES_LEAST = 6, ASKED_MOST = 64 };
+enum { TIMES = 10, TIMES_MORE = 100, PASSED_LEAST = 3, OVER_LEAST = 5, TOGETHER_LEAST = 2 };
+enum { CHANGES_LEAST = 6, ASKED_MOST = 64, DESCRIPTORS_MOST = 4096 };
 
 struct asked {
 	const struct ctp_state *state;
@@ -46,15 +49,37 @@ struct unanswered {
 
 // ------------------------------------------------------------- who was asked
 
-bool parked_unanswered_accepted(const struct ctp_fd *f)
+// A copy of a descriptor does not say how the first was made: of a connection to a port of this process, by
+// accept.
+static bool is_of_listener(const struct image *m, int64_t fd, uint32_t gen)
 {
-	return f->life == CTP_FD_OPEN && f->opened_how == CTP_CALL_ACCEPT &&
-	       (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UNIX);
+	const char *name = descriptors_name(&m->descriptors, fd, gen), *port = NULL;
+	const char *end = name ? strstr(name, " <- ") : NULL;
+	for (const char *at = name; at && end && at < end; at++)
+		port = *at == ':' ? at : port;
+	for (size_t i = 0; port && m->descriptors.n <= DESCRIPTORS_MOST && i < m->descriptors.n; i++) {
+		const char *other = m->descriptors.v[i].name, *its = other ? strrchr(other, ':') : NULL;
+		size_t n = (size_t)(end - port);
+		if (its && !strchr(other, ' ') && strlen(its) == n && !memcmp(its, port, n))
+			return true;
+	}
+	return false;
 }
 
-static bool is_asked(const struct ctp_fd *f)
+bool parked_unanswered_accepted(const struct image *m, size_t row)
 {
-	return parked_unanswered_accepted(f) && f->latest == CTP_FD_READ_LAST;
+	const struct ctp_fd *f = table_row(&m->fds, row);
+	bool copy = f->opened_how == CTP_CALL_DUP || f->opened_how == CTP_CALL_DUP2 ||
+		    f->opened_how == CTP_CALL_DUP3;
+	return f->life == CTP_FD_OPEN && (f->kind == CTP_FD_TCP || f->kind == CTP_FD_UNIX) &&
+	       (f->opened_how == CTP_CALL_ACCEPT ||
+		(copy && is_of_listener(m, (int64_t)table_index(&m->fds, row), f->gen)));
+}
+
+static bool is_asked(const struct image *m, size_t row)
+{
+	const struct ctp_fd *f = table_row(&m->fds, row);
+	return f->latest == CTP_FD_READ_LAST && parked_unanswered_accepted(m, row);
 }
 
 static uint64_t coroutine(uint64_t who)
@@ -82,7 +107,7 @@ static int find_asked(struct unanswered *u, const struct world *w, const unsigne
 	const struct image *m = u->l->m;
 	for (size_t i = 0; i < m->fds.n && u->n < ASKED_MOST; i++) {
 		const struct ctp_fd *f = table_row(&m->fds, i);
-		uint64_t id = is_asked(f) ? parked_unanswered_reader(m, f) : 0;
+		uint64_t id = is_asked(m, i) ? parked_unanswered_reader(m, f) : 0;
 		uint32_t row = id ? idmap_get(&m->by_id, id) : IDMAP_NONE;
 		const struct ctp_state *s = row == IDMAP_NONE ? NULL : image_state(m, row);
 		if (!s || told[row] || !parked_history_is(m, s, row) || !u->l->of[s->stack] ||
@@ -151,14 +176,22 @@ static const char *why(const struct unanswered *u, const struct asked *a, const 
 	if (waits > PARKED_LONG_NS && alike->over >= OVER_LEAST && waits > TIMES * alike->life_ns)
 		return results_text(out, "%" PRIu64 " others made where it was lived for %s at most",
 				    alike->over, most);
-	if (waits > LEAST_NS && !p->left && u->together[a->place] >= TOGETHER_LEAST && has_answered(a))
+	bool answered = waits > LEAST_NS && u->together[a->place] >= TOGETHER_LEAST && has_answered(a);
+	if (answered && !p->left)
 		return results_text(out,
 				    "it answered before; %zu wait here, from where none was ever resumed",
 				    p->parked);
-	if (waits <= PARKED_LONG_NS || waits <= TIMES * resumer->longest || !parked_resumer_is_late(resumer))
-		return NULL;
-	*by = resumer;
-	return had_its_turn(resumer, out);
+	if (waits > PARKED_LONG_NS && waits > TIMES * resumer->longest && parked_resumer_is_late(resumer)) {
+		*by = resumer;
+		return had_its_turn(resumer, out);
+	}
+	text_duration(most, sizeof(most), p->longest);
+	return answered && p->left <= p->parked && waits > TIMES_MORE * p->longest ?
+		       results_text(out,
+				    "it answered before; %zu wait here, from where %" PRIu64
+				    " w%s resumed before, after %s at most",
+				    p->parked, p->left, p->left == 1 ? "as" : "ere", most) :
+		       NULL;
 }
 
 static int report(const struct pass *pass, const struct world *w, const struct unanswered *u,
