@@ -123,6 +123,18 @@ static inline bool ctp_left_refused(const struct ctp_fd *f, const struct ctp_sta
 	       !ctp_in_pool(c) && (own || f->reg_time >= ctp_state_latest(c));
 }
 
+// F's last registration asked for nothing that WAIT waits for, and went by `del`; F's last event came of it.
+// So that was another's event.
+static inline bool ctp_told_another(const struct ctp_fd *f, const struct ctp_wait *wait,
+				    const struct ctp_cand *del)
+{
+	const struct ctp_fd *was = &del->was;
+	uint32_t needed = wait->events & CTP_REG_EVENTS & ~(uint32_t)(EPOLLRDHUP | EPOLLERR | EPOLLHUP);
+	return del->kind == CTP_CAND_DEL && del->call == CTP_CALL_EPOLL_DEL && del->gen == f->gen &&
+	       f->reg_epfd < 0 && was->event_time == f->event_time && was->reg_time <= was->event_time &&
+	       (was->reg_events & CTP_REG_EVENTS) && !(was->reg_events & needed);
+}
+
 // Had what C may have waited for already: something was read or written. It may have what it
 // wanted, then, and stand in a mailbox or a pool, which is often one place for all that can come.
 static inline bool ctp_was_served(const struct ctp_fd *f, const struct ctp_state *c)

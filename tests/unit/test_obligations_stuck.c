@@ -183,6 +183,37 @@ static void what_was_left_unread(void **state)
 	assert_int_equal(verdict(2), VERDICT_SUSPECT);
 }
 
+// It stands where others go on from, but another registered its descriptor for room alone, and took that away.
+static void what_was_left_unread_behind_another(void **state)
+{
+	static struct { uint64_t index; struct ctp_cand c; } del;
+	(void)state;
+	fd.f.reg_epfd = -1;
+	fd.f.learned = 42;
+	fd.f.learned_stack = 6;
+	fd.f.event_time = 1200;
+	station.c.flags |= CTP_STATE_AGAIN;
+	seen.left_unread = true;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	del.c = (struct ctp_cand){ .kind = CTP_CAND_DEL, .call = CTP_CALL_EPOLL_DEL, .fd = 7, .gen = 3, .closer = 42, .time = 1300,
+				   .was = { .gen = 3, .reg_events = EPOLLOUT, .reg_time = 1100, .event_time = 1200 } };
+	m.cands = (struct table){ .rows = (void *)&del, .n = 1, .row_bytes = sizeof(del), .indexed = true };
+	assert_int_equal(idmap_set(&m.dels, image_key(7, 3), 0), 0);
+	assert_int_equal(verdict(2), VERDICT_SUSPECT);
+	del.c.closer = 41; // itself
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	del.c.closer = 42;
+	station.c.flags |= CTP_STATE_MOREWAITS;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	station.c.flags &= ~CTP_STATE_MOREWAITS;
+	seen.left_unread = false;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	seen.left_unread = true;
+	del.c.was.reg_events = EPOLLIN;
+	assert_int_equal(verdict(2), VERDICT_NONE);
+	idmap_deinit(&m.dels);
+}
+
 // It wrote last, and may wait for room that it had: where nobody ever went on from, after a while.
 static void what_it_sent_for_one_turn(void **state)
 {
@@ -505,6 +536,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_set_that_nobody_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_turn_that_may_be_put_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_left_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_left_unread_behind_another, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_sent_for_one_turn, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_left_unread_behind_a_mask, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_answered_and_refused, setup, teardown),

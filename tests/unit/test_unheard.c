@@ -178,6 +178,47 @@ static void without_a_row(void **state)
 	assert_int_equal(unheard_without_row(&s, false, false), RULE_NONE);
 }
 
+// Another replaced its registration by one for room, was told of that, and took it away: no event was for it.
+static void an_event_of_anothers_registration(void **state)
+{
+	static struct ctp_cand cands[2];
+	struct ctp_fd *f = &s.c.was;
+	(void)state;
+	region.cands = cands;
+	region.cands_max = ext.cand_count = 2;
+	f->reg_epfd = -1;
+	f->learned = ID + 1;
+	f->event_time = 99;
+	assert_false(unheard_told(&region, &s)); // before it suspended
+	f->event_time = 120;
+	assert_true(unheard_told(&region, &s));
+	cands[1] = (struct ctp_cand){.ready = CTP_CAND_READY, .kind = CTP_CAND_DEL, .call = CTP_CALL_EPOLL_DEL, .fd = F, .gen = 2,
+				     .was = {.gen = 2, .reg_epfd = ALONE, .reg_events = EPOLLOUT, .reg_time = 110, .event_time = 120}};
+	assert_false(unheard_told(&region, &s));
+	cands[1].was.reg_events = EPOLLIN | EPOLLOUT;
+	assert_true(unheard_told(&region, &s));
+	cands[1].was.reg_events = EPOLLOUT;
+	cands[1].was.reg_time = 121; // the event came of the one before
+	assert_true(unheard_told(&region, &s));
+	cands[1].was.reg_time = 110;
+	cands[1].was.event_time = 115; // another event has come since
+	assert_true(unheard_told(&region, &s));
+	cands[1].was.event_time = 120;
+	cands[1].gen = 1;
+	assert_true(unheard_told(&region, &s));
+	cands[1].gen = 2;
+	f->learned = ID; // it was resumed by it
+	assert_true(unheard_told(&region, &s));
+	f->learned = ID + 1;
+	f->reg_epfd = ALONE; // registered again
+	assert_true(unheard_told(&region, &s));
+	f->reg_epfd = -1;
+	s.s.waits[0].how = CTP_WAIT_REGISTERED;
+	assert_true(unheard_told(&region, &s));
+	s.s.waits[0].how = CTP_WAIT_EAGAIN;
+	assert_false(unheard_told(&region, &s));
+}
+
 static void a_row_that_went_with_its_event(void **state)
 {
 	(void)state;
@@ -497,7 +538,7 @@ int main(void)
 		TEST(without_a_row), TEST(a_row_that_went_with_its_event), TEST(behind_a_mask), TEST(written_in_vain),
 		TEST(written_in_vain_and_polled), TEST(a_thread_that_polls_several), TEST(waits_for_room_that_never_comes),
 		TEST(an_end_is_left_unread), TEST(p3_of_a_set_that_is_passed_by), TEST(read_in_vain_behind_a_mask), TEST(p3_of_a_mask), TEST(p3_of_a_set),
-		TEST(what_was_left),
+		TEST(what_was_left), TEST(an_event_of_anothers_registration),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

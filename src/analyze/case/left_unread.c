@@ -3,7 +3,8 @@
 // A reader that is paused on purpose looks like this, too: behind a queue, a lock or a channel, or paced.
 // Such places are left again and again, by no event of the reader's own descriptor. So it counts only where
 // coroutines wait for descriptors of their own, as far as the tables tell, or where nobody ever went on from.
-// None of this is asked where somebody meant to register the descriptor for it as it suspended, in vain.
+// None of this is asked where somebody meant to register the descriptor for it as it suspended, in vain, or
+// replaced its registration by one of their own, which is gone as well.
 // A program that wakes by itself may have paused it for a while, the first time: there it has to stand in the
 // function that reads, and as one does who waits for a descriptor, in no sleep of its own.
 #include "analyze/case/left_unread.h"
@@ -97,6 +98,17 @@ static bool was_deleted_by_number(const struct suspect *s)
 	       f->reg_epfd < 0 && (s->wait->how & CTP_WAIT_EAGAIN) && del->time <= s->state->since;
 }
 
+// Another registered its descriptor for other events meanwhile, and took that away again.
+static bool was_replaced(const struct suspect *s)
+{
+	const struct ctp_fd *f = image_fd(s->image, (int32_t)s->witness->fd);
+	const struct ctp_cand *del = f && s->wait ? image_del_of(s->image, s->wait->fd, s->wait->gen) : NULL;
+	return del && image_nwaits(s->state) == 1 && !(s->state->flags & CTP_STATE_MOREWAITS) &&
+	       (s->wait->how & CTP_WAIT_EAGAIN) && f->learned != s->state->id &&
+	       del->closer != s->state->id && del->time > ctp_state_latest(s->state) &&
+	       ctp_told_another(f, s->wait, del);
+}
+
 bool left_unread_place(const struct suspect *s)
 {
 	struct parked_place p = parked_places(s->image);
@@ -109,7 +121,7 @@ enum verdict left_unread_conclude(const struct suspect *s, const struct obligati
 {
 	if (!s->witness->left_unread || !stuck_holds(o, PROOF_P0) || !stuck_holds(o, PROOF_P5))
 		return VERDICT_NONE;
-	if (was_refused(s) || was_deleted_by_number(s))
+	if (was_refused(s) || was_deleted_by_number(s) || was_replaced(s))
 		return VERDICT_SUSPECT;
 	if (s->witness->left_timed && !reads_there(s))
 		return VERDICT_NONE;

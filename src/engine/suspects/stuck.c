@@ -20,10 +20,11 @@ enum { READY_MS = 50 };
 enum { FINAL_PAUSE_NS = 3000000, STOPPED_PAUSE_NS = 250000, STOPPED_SHARES = 4, TRIES = 12 }; // at the end
 enum { ROWS_LIVE = 10000, PARKED_MAX = 4096 };
 
-// A candidate of its end says more.
+// A candidate of its end says more, unless an event has come since it suspended.
 static bool has_candidate(const struct suspects *s, const struct suspect *x)
 {
-	for (size_t i = 0; x->rule == RULE_REMOVED && i < s->n; i++)
+	bool may = x->rule == RULE_REMOVED && x->c.was.event_time < x->s.since;
+	for (size_t i = 0; may && i < s->n; i++)
 		if (s->v[i]->cand != STUCK_WAIT_NO_CAND && s->v[i]->rule == x->rule &&
 		    s->v[i]->s.id == x->s.id && s->v[i]->c.fd == x->c.fd && s->v[i]->c.gen == x->c.gen)
 			return true;

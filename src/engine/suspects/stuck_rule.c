@@ -121,7 +121,7 @@ enum ctp_rule stuck_rule(struct stuck_walk *w, struct suspect *x)
 				   -1;
 		w->watch |= unheard_find_left(x, firm, &w->queued, w->pid, w->asleep, late);
 		w->watch |= firm && x->ready == 0;
-		return unheard_without_row(x, told, firm);
+		return unheard_without_row(x, told && unheard_told(w->s->r, x), firm);
 	}
 	bool tried = x->wait >= 0 && (x->s.waits[x->wait].how & CTP_WAIT_EAGAIN) && !ctp_in_pool(&x->s);
 	if (set >= 0 && (firm || tried) && ask && !unheard_polled(&w->sets, set) &&

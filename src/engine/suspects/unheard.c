@@ -142,6 +142,22 @@ static bool is_told_otherwise(const struct suspect *s)
 	       f->polled > ctp_state_latest(&s->s);
 }
 
+bool unheard_told(const struct ctp_region *r, const struct suspect *s)
+{
+	const struct ctp_fd *f = &s->c.was;
+	if (f->event_time < s->s.since)
+		return false;
+	uint32_t count = ctp_load32(&r->ext->cand_count);
+	bool tried = s->wait >= 0 && (s->s.waits[s->wait].how & CTP_WAIT_EAGAIN) && f->learned != s->s.id;
+	struct ctp_walk w =
+		ctp_walk(r, r->cands, sizeof(*r->cands), count < r->cands_max ? count : r->cands_max);
+	for (uint64_t i = tried ? ctp_walk_from(&w, 0) : w.n; i < w.n; i = ctp_walk_from(&w, i + 1))
+		if (r->cands[i].fd == s->c.fd && ctp_load32(&r->cands[i].ready) == CTP_CAND_READY &&
+		    ctp_told_another(f, &s->s.waits[s->wait], &r->cands[i]))
+			return false;
+	return true;
+}
+
 // What is ready would have woken it, where it waits as it did before: with its event, if that came after it
 // suspended, else with the registration that it lacks.
 enum ctp_rule unheard_without_row(struct suspect *s, bool told, bool firm)

@@ -27,6 +27,9 @@ void unheard_sets_deinit(struct unheard_sets *u);
 bool unheard_hinted(const struct unheard_sets *u, const struct ctp_fd *f);
 bool unheard_polled(const struct unheard_sets *u, int epfd);
 
+// Did an event come after it suspended? Not where that was another's, whose registration, for other events,
+// replaced its own and went as well.
+bool unheard_told(const struct ctp_region *r, const struct suspect *s);
 // What a suspect without any registration is suspected of, or RULE_NONE. `told`: an event came after it
 // suspended.
 enum ctp_rule unheard_without_row(struct suspect *s, bool told, bool firm);
