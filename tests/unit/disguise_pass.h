@@ -28,6 +28,7 @@ static struct maps_line map;
 static struct memory memory;
 static struct disguised found;
 static unsigned reached;
+static uintptr_t memory_at; // 0: wherever it comes to lie. What is there by chance depends on that
 
 static bool is_reached(struct search *s, uint32_t node)
 {
@@ -36,7 +37,8 @@ static bool is_reached(struct search *s, uint32_t node)
 
 static void open_memory(void)
 {
-	two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	two = mmap((void *)memory_at, 8192, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | (memory_at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 	assert_ptr_not_equal(two, MAP_FAILED);
 	memset(two, 0, 8192);
 	map = (struct maps_line){.lo = (uintptr_t)two, .hi = (uintptr_t)two + 8192, .perms = "rw-p", .path = ""};
