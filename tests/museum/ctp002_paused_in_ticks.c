@@ -2,82 +2,17 @@
 // expect: CTP002 suspect, 1 coroutine
 // end: timeout
 //
-// A source that has sent too much is paused: its registration is left without events. It is to go on when what
-// it sent has been passed on, which is so already; the loop ticks, and does not look at it again.
-#include <sys/timerfd.h>
+// A paused source is to go on when what it sent has been passed on, which is so already; the loop ticks, and does
+// not look at it again.
+#include "paused.h"
 
-#include "unread.h"
-
-enum { TIMER = 2 };
-static int timer_fd;
-static long ticks;
-
-static void receive(void *arg)
+static void tick(void)
 {
-	struct conn *c = arg;
-	char text[5];
-	for (;;) {
-		ssize_t n = read(c->fd, text, sizeof(text));
-		if (co_blocked(n)) {
-			co_yield();
-		} else if (n <= 0) {
-			return;
-		} else {
-			c->got++;
-			if (text[0] != '!')
-				continue;
-			watch_conn(number_of(c), EPOLL_CTL_MOD, 0);
-			c->waits = true;
-			co_yield(); // fault
-			c->waits = false;
-		}
-	}
-}
-
-UNREAD void tick(void)
-{
-	uint64_t n;
-	must(read(timer_fd, &n, sizeof(n)));
-	ticks += (long)n;
 	if (conns[1].waits && conns[1].got == 0)
 		watch_conn(1, EPOLL_CTL_MOD, EPOLLIN);
 }
 
-static void come(int i)
-{
-	if (i == TIMER)
-		tick();
-	else
-		resume_reader(i);
-}
-
-UNREAD void set_timer(long first_ms, long interval_ms)
-{
-	struct itimerspec t = {{interval_ms / 1000, interval_ms % 1000 * 1000000},
-			       {first_ms / 1000, first_ms % 1000 * 1000000}};
-	timer_fd = (int)must(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
-	must(timerfd_settime(timer_fd, 0, &t, NULL));
-	conns[TIMER].fd = timer_fd;
-	watch_conn(TIMER, EPOLL_CTL_ADD, EPOLLIN);
-}
-
 int main(void)
 {
-	for (int i = 0; i < 2; i++)
-		make_conn(i);
-	ep = (int)must(epoll_create1(EPOLL_CLOEXEC));
-	for (int i = 0; i < 2; i++) {
-		start_reader(i, receive, EPOLLIN);
-		send_text(i, "hello");
-		while (!conns[i].got)
-			turn(-1, come);
-	}
-	set_timer(20, 20);
-	send_text(1, "!stop");
-	while (!conns[1].waits)
-		turn(-1, come);
-	send_text(1, "again");
-	say("ready");
-	for (;;)
-		turn(-1, come);
+	pause_and_serve(20, 20);
 }
