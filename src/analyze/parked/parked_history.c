@@ -380,3 +380,17 @@ int parked_history_tell(const struct pass *pass, const struct world *w, const st
 	}
 	return r;
 }
+
+int parked_history_judge(const struct pass *pass, const struct world *w,
+			 const struct parked_history v[PARKED_PLACINGS], parked_asks *asks,
+			 unsigned char *told, parked_report *report, struct results *out)
+{
+	int r = 0;
+	for (size_t i = 0; !r && i < PARKED_PLACINGS; i++) {
+		bool is[PARKED_PLACES] = {false};
+		for (size_t p = 0; p < v[i].n; p++)
+			is[p] = asks(w, &v[i], p);
+		r = parked_history_tell(pass, w, &v[i], is, told, report, out);
+	}
+	return r;
+}

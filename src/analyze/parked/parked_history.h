@@ -90,3 +90,8 @@ typedef int parked_report(const struct pass *pass, const struct world *w, const 
 int parked_history_tell(const struct pass *pass, const struct world *w, const struct parked_history *l,
 			const bool is[PARKED_PLACES], unsigned char *told, parked_report *report,
 			struct results *out);
+// The same of each placing. asks: does place p count?
+typedef bool parked_asks(const struct world *w, const struct parked_history *l, size_t p);
+int parked_history_judge(const struct pass *pass, const struct world *w,
+			 const struct parked_history v[PARKED_PLACINGS], parked_asks *asks,
+			 unsigned char *told, parked_report *report, struct results *out);

@@ -82,20 +82,8 @@ static int report(const struct pass *pass, const struct world *w, const struct p
 	return parked_case_add(pass, w, l->m, s, &words, out);
 }
 
-static int judge(const struct pass *pass, const struct world *w, const struct parked_history *l,
-		 unsigned char *told, struct results *out)
-{
-	bool is[PARKED_PLACES] = {false};
-	for (size_t p = 0; p < l->n; p++)
-		is[p] = stopped(w, l, p);
-	return parked_history_tell(pass, w, l, is, told, report, out);
-}
-
 int parked_together(const struct pass *pass, const struct world *w,
 		    const struct parked_history v[PARKED_PLACINGS], unsigned char *told, struct results *out)
 {
-	int r = 0;
-	for (size_t i = 0; !r && i < PARKED_PLACINGS; i++)
-		r = judge(pass, w, &v[i], told, out);
-	return r;
+	return parked_history_judge(pass, w, v, stopped, told, report, out);
 }
